@@ -1,0 +1,96 @@
+import { EventEmitter } from 'eventemitter3'
+import type { Address } from './address.js'
+
+/** The one door to eventemitter3. Its `error` event without a listener does not throw, which R17 relies on. */
+export { EventEmitter as TypedEmitter }
+
+/** Why a shard's connections were made anew. One run has one reason: that of the first trigger. */
+export type RebuildReason =
+  | 'connect'
+  | 'failover-progress'
+  | 'switch-master'
+  | 'read-only-reply'
+  | 'master-down-reply'
+  | 'connection-lost'
+  | 'call-timeout'
+  | 'watch-gap'
+  | 'periodic-check'
+
+/** `connecting` → `ready` ⇄ `rebuilding`; `closed` is the end. Drawn in `shard/states.ts`. */
+export type ShardState = 'connecting' | 'ready' | 'rebuilding' | 'closed'
+
+/** A shard has moved to another address, and the new one has proved by ROLE that it is a master. One event per failover. */
+export interface FailoverEvent {
+  readonly shard: string
+  readonly from: Address | undefined
+  readonly to: Address
+  readonly reason: RebuildReason
+  readonly generation: number
+  readonly configEpoch: number | undefined
+  /** From the trigger (the first message, reply or loss that started the rebuild) to the verified address, in ms. */
+  readonly durationMs: number
+}
+
+/** A shard's connections were made anew at the same address: the server restarted, or its connections were cut. */
+export interface ReconnectEvent {
+  readonly shard: string
+  readonly address: Address
+  readonly reason: RebuildReason
+  readonly generation: number
+  readonly durationMs: number
+}
+
+/** A shard has no usable connection since now; it is being rebuilt. One event per outage. */
+export interface ShardDownEvent {
+  readonly shard: string
+  readonly address: Address | undefined
+  readonly reason: RebuildReason
+  readonly cause: unknown
+}
+
+/** What a sentinel announced about one of the pool's masters, passed on as it came. */
+export interface SentinelEvent {
+  readonly sentinel: Address
+  /** Sentinel's channel, such as `+switch-master` or `+odown`. */
+  readonly event: string
+  readonly masterName: string
+  readonly message: string
+}
+
+/** How well the sentinels can be heard. `degraded`: none; data traffic goes on and a periodic check replaces them. */
+export interface SentinelStateEvent {
+  readonly state: 'watching' | 'degraded'
+  readonly reachable: number
+  readonly known: number
+}
+
+/** The placement guard could not read or write its key and lets the pool go on. */
+export interface PlacementUncheckedEvent {
+  readonly shard: string
+  readonly cause: unknown
+}
+
+/** A lease has been out for longer than `leakWarningMs`. */
+export interface LeaseLeakEvent {
+  readonly shard: string
+  readonly ageMs: number
+  /** Where it was taken. */
+  readonly stack: string | undefined
+}
+
+export interface PoolEvents {
+  failover: (event: FailoverEvent) => void
+  reconnect: (event: ReconnectEvent) => void
+  'shard-down': (event: ShardDownEvent) => void
+  sentinel: (event: SentinelEvent) => void
+  'sentinel-state': (event: SentinelStateEvent) => void
+  'placement-unchecked': (event: PlacementUncheckedEvent) => void
+  'lease-leak': (event: LeaseLeakEvent) => void
+  /** Background trouble, one per outage. Never thrown when nobody listens. */
+  error: (error: Error) => void
+  /** All shards are verified: `connect()` is about to resolve. */
+  ready: () => void
+  connect: () => void
+  reconnecting: () => void
+  end: () => void
+}

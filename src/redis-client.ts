@@ -1,0 +1,228 @@
+import type {
+  CommandParser,
+  RedisArgument,
+  RedisClientOptions,
+  RedisClientType,
+  RedisFunctions,
+  RedisModules,
+  RedisScripts,
+  RespVersions,
+  TypeMapping,
+} from 'redis'
+import { AbortError, createClient, ErrorReply } from 'redis'
+import { type Address, formatAddress } from './address.js'
+
+export type {
+  CommandParser,
+  RedisArgument,
+  RedisClientOptions,
+  RedisClientType,
+  RedisFunctions,
+  RedisModules,
+  RedisScripts,
+  RespVersions,
+  TypeMapping,
+}
+/**
+ * The one door to node-redis: nothing else in `src` imports it. It opens connections that never reconnect by themselves
+ * (DESIGN R3), always have an error listener (R17) and can be destroyed at any moment, also while they connect.
+ */
+export { AbortError, ErrorReply }
+
+/** node-redis client options that a pool takes: all but those that name one server or that the pool decides itself. */
+export type ClientOptions<
+  M extends RedisModules = RedisModules,
+  F extends RedisFunctions = RedisFunctions,
+  S extends RedisScripts = RedisScripts,
+  RESP extends RespVersions = RespVersions,
+  TM extends TypeMapping = TypeMapping,
+> = Omit<
+  RedisClientOptions<M, F, S, RESP, TM>,
+  | 'url'
+  | 'disableOfflineQueue'
+  | 'readonly'
+  | 'clientSideCache'
+  | 'emitInvalidate'
+  | 'himportRegistry'
+  | 'maintNotifications'
+  | 'maintEndpointType'
+  | 'maintRelaxedCommandTimeout'
+  | 'maintRelaxedSocketTimeout'
+>
+
+export interface SendOptions {
+  readonly typeMapping?: TypeMapping | undefined
+  readonly abortSignal?: AbortSignal | undefined
+  readonly timeout?: number | undefined
+  readonly asap?: boolean | undefined
+}
+
+/** What the rooms use of a node-redis client. Users get the same object under node-redis's own full type. */
+export interface NodeClient {
+  sendCommand(args: readonly RedisArgument[], options?: SendOptions): Promise<unknown>
+  subscribe(channels: string | string[], listener: (message: string, channel: string) => void): Promise<unknown>
+  on(event: string, listener: (...args: never[]) => void): unknown
+  readonly isReady: boolean
+  readonly isPubSubActive: boolean
+  readonly isWatching: boolean
+}
+
+export interface OpenSettings {
+  /** Bound in ms on connecting and the whole handshake (TLS, HELLO, AUTH, SELECT, CLIENT SETNAME). */
+  readonly timeoutMs: number
+  /** Sent by CLIENT SETNAME, unless the options name one. */
+  readonly name?: string | undefined
+  /** Aborting destroys the socket at once and rejects the opening. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** One live connection. It is open from birth until `onEnd` reports; it never comes back. */
+export class Connection {
+  readonly address: Address
+  readonly client: NodeClient
+  readonly #raw: ReturnType<typeof createClient>
+  readonly #abort: AbortController
+  #listeners: ((cause: Error) => void)[] = []
+  #cause: Error | undefined
+
+  /** Use `ConnectionFactory.open`. */
+  constructor(address: Address, raw: ReturnType<typeof createClient>, abort: AbortController) {
+    this.address = address
+    this.client = raw as unknown as NodeClient
+    this.#raw = raw
+    this.#abort = abort
+    raw.on('error', (error: Error) => this.destroy(error))
+    raw.on('end', () => this.destroy(new Error('connection closed')))
+  }
+
+  get ended(): boolean {
+    return this.#cause !== undefined
+  }
+
+  /** Why the connection ended; undefined while it lives. */
+  get cause(): Error | undefined {
+    return this.#cause
+  }
+
+  send(args: readonly RedisArgument[], options?: SendOptions): Promise<unknown> {
+    return this.client.sendCommand(args, options)
+  }
+
+  /** Calls back once, in the same tick as the end; at once when it has ended already. */
+  onEnd(listener: (cause: Error) => void): void {
+    if (this.#cause !== undefined) listener(this.#cause)
+    else this.#listeners.push(listener)
+  }
+
+  /** Closes the socket now and rejects all that is in flight. Never QUIT: the other side may be frozen. Idempotent. */
+  destroy(cause: Error = new Error('connection destroyed')): void {
+    if (this.#cause !== undefined) return
+    this.#cause = cause
+    // node-redis drops a socket that is still connecting without closing it; the signal reaches it.
+    this.#abort.abort()
+    this.#raw.destroy()
+    const listeners = this.#listeners
+    this.#listeners = []
+    for (const listener of listeners) listener(cause)
+  }
+}
+
+/**
+ * Makes connections of one kind: to data nodes or to sentinels. The two kinds hold their own credentials and TLS and never
+ * see each other's (R8). The options are kept where no `inspect`, log or error can show them.
+ */
+export class ConnectionFactory {
+  readonly #options: ClientOptions
+
+  constructor(options: ClientOptions = {}) {
+    this.#options = { ...options }
+  }
+
+  get keyPrefix(): RedisArgument | undefined {
+    return this.#options.keyPrefix
+  }
+
+  get database(): number {
+    return this.#options.database ?? 0
+  }
+
+  get typeMapping(): TypeMapping | undefined {
+    return this.#options.commandOptions?.typeMapping
+  }
+
+  /** A node-redis client that is never connected: its prototype carries every command with the user's own additions. */
+  template(): ReturnType<typeof createClient> {
+    const client = createClient(this.#clientOptions(undefined, 0, undefined, undefined))
+    client.on('error', () => {})
+    // Unregisters it from node-redis's process-wide metrics list, which would keep it for ever.
+    client.destroy()
+    return client
+  }
+
+  /**
+   * Connects, shakes hands and resolves with a connection that is ready for commands.
+   * Rejects with what the socket or the server said, or with an `ETIMEDOUT` error after `timeoutMs`; no socket is left.
+   */
+  async open(address: Address, settings: OpenSettings): Promise<Connection> {
+    settings.signal?.throwIfAborted()
+    const abort = new AbortController()
+    const raw = createClient(this.#clientOptions(address, settings.timeoutMs, settings.name, abort.signal))
+    const connection = new Connection(address, raw, abort)
+    const timer = setTimeout(() => connection.destroy(timeoutError(address, settings.timeoutMs)), settings.timeoutMs)
+    const onAbort = () => connection.destroy(settings.signal?.reason as Error)
+    settings.signal?.addEventListener('abort', onAbort, { once: true })
+    try {
+      await raw.connect()
+      if (connection.cause) throw connection.cause
+      return connection
+    } catch (error) {
+      const cause = connection.cause ?? (error as Error)
+      connection.destroy(cause)
+      throw cause
+    } finally {
+      clearTimeout(timer)
+      settings.signal?.removeEventListener('abort', onAbort)
+    }
+  }
+
+  #clientOptions(
+    address: Address | undefined,
+    timeoutMs: number,
+    name: string | undefined,
+    signal: AbortSignal | undefined,
+  ): RedisClientOptions {
+    const { socket, commandOptions, ...rest } = this.#options
+    const own = {
+      ...rest,
+      ...(rest.name === undefined && name !== undefined ? { name } : {}),
+      maintNotifications: 'disabled',
+      // A default time-out costs node-redis one AbortSignal a command; the shard keeps its own deadline.
+      commandOptions: { ...commandOptions, timeout: undefined },
+      socket: {
+        ...socket,
+        ...(address === undefined ? {} : { host: address.host, port: address.port }),
+        ...(signal === undefined ? {} : { signal }),
+        connectTimeout: Math.max(1, timeoutMs),
+        reconnectStrategy: false,
+      },
+    }
+    return own as unknown as RedisClientOptions
+  }
+}
+
+function timeoutError(address: Address, timeoutMs: number): Error {
+  const error = new Error(`no connection to ${formatAddress(address)} within ${timeoutMs} ms`)
+  return Object.assign(error, { code: 'ETIMEDOUT' })
+}
+
+/**
+ * A failure in a few words that hold no secret: the system's code (`ECONNREFUSED`), or the first line of what was said.
+ * Server replies never repeat a password; node-redis's own messages never do either.
+ */
+export function describeFailure(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return describeFailure(error.errors[0])
+  const code = (error as { code?: unknown } | undefined)?.code
+  if (code === 'ETIMEDOUT') return 'timeout'
+  if (typeof code === 'string') return code
+  return error instanceof Error ? error.message.split('\n', 1)[0]! : String(error)
+}

@@ -1,0 +1,77 @@
+import type { RedisArgument, TypeMapping } from '../redis-client.js'
+
+/** What a shard must know of a command to carry it: its name for errors, and whether it may be repeated or held. */
+export interface CommandProfile {
+  /** As on the wire, upper case, with its subcommand: `GET`, `OBJECT ENCODING`. */
+  readonly name: string
+  /** True when running it twice changes nothing: it may then be repeated after it may have run, and is not held with writes. */
+  readonly readOnly: boolean
+}
+
+export type RetryPolicy = 'safe' | 'never' | 'always'
+export type ReadFrom = 'master' | 'preferReplica' | 'replica'
+
+/** Per-call settings. Made once per `withCommandOptions` and shared by its calls; absent fields mean the pool's own. */
+export interface CallOptions {
+  readonly typeMapping?: TypeMapping | undefined
+  readonly abortSignal?: AbortSignal | undefined
+  /** Deadline of this call in ms; 0 means none. Costs a timer, unlike the pool's `commandTimeoutMs`. */
+  readonly timeoutMs?: number | undefined
+  readonly retry?: RetryPolicy | undefined
+  readonly readFrom?: ReadFrom | undefined
+}
+
+/**
+ * The face of a shard towards `commands/`. `send` then `recover` is split so that an ordinary command costs one promise hop:
+ *
+ *     const since = shard.clock.now
+ *     try { reply = await shard.send(args, profile, options) }
+ *     catch (error) { reply = await shard.recover(error, args, profile, options, since) }
+ *     finally { shard.settled++ }
+ */
+export interface ShardPort {
+  /** The shard's master name. */
+  readonly name: string
+  /** Its place in `masters` and in the ring. */
+  readonly index: number
+  /** A coarse clock in ms, good enough to count deadlines by. */
+  readonly clock: { readonly now: number }
+  /** Calls that have ended. The router adds one for each `send`. */
+  settled: number
+  /** Sends on the shared connection; waits, bounded, while the shard has none. */
+  send(args: readonly RedisArgument[], profile: CommandProfile, options: CallOptions | undefined): Promise<unknown>
+  /** Decides what a failed `send` means (R10): repeats it within the deadline, or throws the typed error. Never resolves twice. */
+  recover(
+    error: unknown,
+    args: readonly RedisArgument[],
+    profile: CommandProfile,
+    options: CallOptions | undefined,
+    since: number,
+  ): Promise<unknown>
+  /**
+   * Sends several commands in one write with nothing between them on that connection, for MULTI … EXEC and pipelines.
+   * Resolves with one entry per command in order, replies or ErrorReply objects; rejects only when the whole batch was lost
+   * (then the error's `outcome` tells), never repeats anything by itself unless nothing was sent.
+   */
+  sendBatch(
+    commands: readonly (readonly RedisArgument[])[],
+    profile: CommandProfile,
+    options: CallOptions | undefined,
+  ): Promise<readonly unknown[]>
+  /** Takes an exclusive connection. See `lease.ts`. */
+  acquire(options?: { timeoutMs?: number | undefined }): Promise<LeasePort>
+}
+
+export type LeaseState = 'active' | 'released' | 'discarded' | 'failover' | 'closed'
+
+/** An exclusive connection as `commands/` uses it (blocking commands, WATCH, pub/sub). */
+export interface LeasePort {
+  readonly shard: string
+  readonly state: LeaseState
+  /** Sends on the exclusive connection. Rejects with LeaseReleasedError once the lease has ended or was poisoned by a failover. */
+  send(args: readonly RedisArgument[], options?: CallOptions): Promise<unknown>
+  /** Gives the connection back, cleaned or destroyed if dirty. A second call throws LeaseReleasedError. */
+  release(): Promise<void>
+  /** Gives it back to be destroyed. */
+  discard(): void
+}
