@@ -1,0 +1,63 @@
+/** Monotonic ms, never set back by a corrected wall clock. */
+export const monotonicNow = (): number => performance.now()
+
+/** A moment that an attempt of several steps must end by; each step asks what is left. */
+export class Deadline {
+  readonly #at: number
+  readonly #now: () => number
+
+  constructor(timeoutMs: number, now: () => number = monotonicNow) {
+    this.#now = now
+    this.#at = now() + timeoutMs
+  }
+
+  /** Never below 0. */
+  get remainingMs(): number {
+    return Math.max(0, this.#at - this.#now())
+  }
+
+  get expired(): boolean {
+    return this.remainingMs <= 0
+  }
+}
+
+export interface BoundSettings {
+  readonly timeoutMs: number
+  /** Makes the error to reject with when the time is up. */
+  readonly onTimeout: () => Error
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Settles as `promise` does, or rejects when the time is up or the signal aborts, whichever comes first. The loser's
+ * rejection is swallowed: it was reported by the winner's.
+ */
+export function bounded<T>(promise: Promise<T>, settings: BoundSettings): Promise<T> {
+  const { signal } = settings
+  return new Promise<T>((resolve, reject) => {
+    const finish = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', onAbort)
+    }
+    const onAbort = () => {
+      finish()
+      reject(signal?.reason as Error)
+    }
+    const timer = setTimeout(() => {
+      finish()
+      reject(settings.onTimeout())
+    }, settings.timeoutMs)
+    promise.then(
+      (value) => {
+        finish()
+        resolve(value)
+      },
+      (error: unknown) => {
+        finish()
+        reject(error as Error)
+      },
+    )
+    if (signal?.aborted) onAbort()
+    else signal?.addEventListener('abort', onAbort, { once: true })
+  })
+}
