@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Certificates, createCertificates } from './certificates.js'
+import { findRedisServer } from './executable.js'
+import { onProcessExit } from './exit-cleanup.js'
+import { PortBlock } from './ports.js'
+import { RedisProcess } from './redis-process.js'
+import type { RespTarget } from './resp-connection.js'
+import { ADMIN, type ConfigContext, dataConfig, hasUsers, sentinelConfig } from './server-config.js'
+import type { ShardHandle } from './shard-handle.js'
+import { TopologyNode } from './topology-node.js'
+import type { TopologySettings } from './topology-options.js'
+import { Watchdog } from './watchdog.js'
+
+/**
+ * What a topology owns in the system: a temporary folder, a block of ports, a watchdog and the server processes. Everything
+ * that must be gone at the end is made and ended here.
+ */
+export class ServerFarm {
+  readonly folder: string
+  readonly ports: PortBlock
+  readonly certificates: Certificates | undefined
+  readonly shards: ShardHandle[] = []
+  readonly sentinels: TopologyNode[] = []
+  readonly #settings: TopologySettings
+  readonly #context: ConfigContext
+  readonly #binary: string
+  readonly #watchdog: Watchdog
+  readonly #forgetExit: () => void
+
+  /** Makes the folder and the handles; no server runs yet. */
+  static async prepare(settings: TopologySettings): Promise<ServerFarm> {
+    const binary = findRedisServer(settings.redisServer)
+    const ports = await PortBlock.claim(settings.host)
+    const folder = mkdtempSync(join(tmpdir(), 'sharded-sentinel-pool-'))
+    const watchdog = new Watchdog(folder)
+    try {
+      const wanted = settings.tls.data || settings.tls.sentinels
+      const certificates = wanted ? await createCertificates(folder, settings.tls.names) : undefined
+      const farm = new ServerFarm(settings, binary, ports, folder, watchdog, certificates)
+      await farm.#layOut()
+      return farm
+    } catch (error) {
+      await Promise.all([ports.release(), watchdog.close()])
+      rmSync(folder, { recursive: true, force: true })
+      throw error
+    }
+  }
+
+  private constructor(
+    settings: TopologySettings,
+    binary: string,
+    ports: PortBlock,
+    folder: string,
+    watchdog: Watchdog,
+    certificates: Certificates | undefined,
+  ) {
+    this.#settings = settings
+    this.#binary = binary
+    this.ports = ports
+    this.folder = folder
+    this.certificates = certificates
+    this.#watchdog = watchdog
+    this.#context = { settings, adminPassword: randomBytes(16).toString('hex'), tlsFiles: certificates?.files }
+    this.#forgetExit = onProcessExit(() => this.#stopNow())
+  }
+
+  get nodes(): readonly TopologyNode[] {
+    return [...this.shards.flatMap((shard) => shard.nodes), ...this.sentinels]
+  }
+
+  /** Starts all servers at once: each waits by itself for those it needs. */
+  async start(): Promise<void> {
+    const { startTimeoutMs, signal } = this.#settings
+    await Promise.all(this.nodes.map((node) => node.start(startTimeoutMs, signal)))
+  }
+
+  async close(): Promise<void> {
+    for (const node of this.nodes) node.disconnect()
+    await Promise.all(this.nodes.map((node) => node.kill()))
+    await Promise.all([this.ports.release(), this.#watchdog.close()])
+    await rm(this.folder, { recursive: true, force: true })
+    this.#forgetExit()
+  }
+
+  /** The last lines of every server's log, for the end of an error. */
+  evidence(lines = 6): string {
+    return this.nodes.map((node) => `--- ${node}, ${node.state}\n${node.logTail(lines)}`).join('\n')
+  }
+
+  async #layOut(): Promise<void> {
+    const { names, replicas, sentinels, tls } = this.#settings
+    for (const name of names) {
+      const nodes: TopologyNode[] = []
+      for (let index = 0; index <= replicas; index++) {
+        const port = await this.ports.take()
+        const config = dataConfig(this.#context, { port, masterPort: nodes[0]?.port })
+        nodes.push(this.#node({ kind: 'data', label: `${name}/${index}`, shard: name, index, port, config }))
+      }
+      this.shards.push({ name, nodes })
+    }
+    const masters = this.shards.map(({ name, nodes }) => ({ name, port: nodes[0]!.port }))
+    for (let index = 0; index < sentinels; index++) {
+      const port = await this.ports.take()
+      const peerPort = tls.data === tls.sentinels ? undefined : await this.ports.take()
+      const config = sentinelConfig(this.#context, { port, peerPort }, masters)
+      this.sentinels.push(this.#node({ kind: 'sentinel', label: `sentinel/${index}`, index, port, peerPort, config }))
+    }
+  }
+
+  #node(plan: {
+    kind: 'data' | 'sentinel'
+    label: string
+    shard?: string
+    index: number
+    port: number
+    peerPort?: number | undefined
+    config: string
+  }): TopologyNode {
+    const { kind, label, config } = plan
+    // A folder for each: both kinds of server rewrite their configuration file in place.
+    const folder = join(this.folder, label.replace('/', '-'))
+    mkdirSync(folder, { recursive: true })
+    const file = join(folder, `${kind === 'data' ? 'redis' : 'sentinel'}.conf`)
+    writeFileSync(file, config, { mode: 0o600 })
+    return new TopologyNode({
+      ...plan,
+      folder,
+      target: this.#target(kind, plan.port),
+      process: new RedisProcess({
+        binary: this.#binary,
+        args: kind === 'data' ? [file] : [file, '--sentinel'],
+        folder,
+        logFile: join(folder, 'server.log'),
+        watchdog: this.#watchdog,
+      }),
+    })
+  }
+
+  #target(kind: 'data' | 'sentinel', port: number): RespTarget {
+    const { host, tls, password, acl, sentinelPassword, sentinelAcl } = this.#settings
+    const secured = kind === 'data' ? hasUsers(password, acl) : hasUsers(sentinelPassword, sentinelAcl)
+    const encrypted = kind === 'data' ? tls.data : tls.sentinels
+    return {
+      address: { host, port },
+      ...(secured ? { username: ADMIN, password: this.#context.adminPassword } : {}),
+      ...(encrypted && this.certificates ? this.certificates.pem : {}),
+    }
+  }
+
+  #stopNow(): void {
+    for (const node of this.nodes) node.killNow()
+    try {
+      rmSync(this.folder, { recursive: true, force: true })
+    } catch {
+      // A server that is just ending may still write; the watchdog removes the folder a moment later.
+    }
+  }
+}
