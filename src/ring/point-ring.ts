@@ -1,0 +1,91 @@
+import { span } from './key-bytes.js'
+import type { KeySpace, Segments } from './key-space.js'
+import type { Placement } from './placement.js'
+import type { PointList } from './points.js'
+import { PointTable } from './points.js'
+import type { KeyRule } from './tags.js'
+
+/** A hash of `bytes[start..end)`: 32 bits as a signed integer. */
+export type ByteHash = (bytes: Uint8Array, start: number, end: number) => number
+
+/** `ceil`: the first point at or after the hash. `floor`: the last one at or before it. Both go round. */
+export type Direction = 'ceil' | 'floor'
+
+export interface PointRing {
+  readonly rule: KeyRule
+  /** Name of `hash` in fingerprints. */
+  readonly hashId: string
+  readonly hash: ByteHash
+  readonly points: PointList
+  readonly direction?: Direction
+  readonly facts: string
+  readonly ordered: boolean
+  readonly shardCount: number
+}
+
+/** The placement of a ring of 32-bit points. */
+export function pointRing(ring: PointRing): Placement {
+  const { rule, hash } = ring
+  const inverted = ring.direction === 'floor'
+  const table = new PointTable(inverted ? invert(ring.points) : ring.points)
+  const flip = inverted ? -1 : 0
+  const find = (): number => table.find(hash(span.bytes, span.start, span.end) ^ flip)
+  return {
+    locateText(key) {
+      rule.text(key)
+      return find()
+    },
+    locateBytes(key) {
+      rule.bytes(key)
+      return find()
+    },
+    space: () => segmentsOf(table, `${ring.hashId} of ${rule.id}`, inverted),
+    points: countPoints(ring.points.owners, ring.shardCount),
+    facts: ring.facts,
+    ordered: ring.ordered,
+  }
+}
+
+function invert(points: PointList): PointList {
+  return { high: points.high.map((word) => ~word), owners: points.owners }
+}
+
+export function countPoints(owners: Uint16Array, count: number): number[] {
+  const points = new Array<number>(count).fill(0)
+  for (const owner of owners) points[owner]!++
+  return points
+}
+
+/** The parts of the hash space that the points cut, in the order of the hashes themselves. */
+export function segmentsOf(table: PointTable, hash: string, inverted = false): KeySpace {
+  const step = table.wide ? 2 ** -64 : 2 ** -32
+  const ends: number[] = []
+  const owners: number[] = []
+  let last = -1
+  let first = -1
+  table.forEach((place, owner) => {
+    if (first < 0) first = owner
+    // Of equal points only the first one is ever found.
+    if (place === last) return
+    last = place
+    // Neighbours of one owner are one part.
+    if (owners.at(-1) === owner) ends.pop()
+    else owners.push(owner)
+    ends.push(place + step)
+  })
+  if (first >= 0 && ends.at(-1)! < 1) {
+    if (owners.at(-1) === first) ends.pop()
+    else owners.push(first)
+    ends.push(1)
+  }
+  return inverted ? mirrored(hash, ends, owners) : segments(hash, ends, owners)
+}
+
+function mirrored(hash: string, ends: number[], owners: number[]): Segments {
+  const starts = ends.map((_, i) => (i === 0 ? 0 : ends[i - 1]!))
+  return segments(hash, starts.map((start) => 1 - start).reverse(), owners.slice().reverse())
+}
+
+function segments(hash: string, ends: number[], owners: number[]): Segments {
+  return { kind: 'segments', hash, ends: Float64Array.from(ends), owners: Uint16Array.from(owners) }
+}

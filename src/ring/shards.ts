@@ -1,0 +1,107 @@
+import { InvalidOptionsError } from '../errors.js'
+
+/** A shard as it is given: a name, or a name with what differs from the defaults. */
+export type ShardInput =
+  | string
+  | {
+      /** Master name, not blank, unique in the list. */
+      readonly name: string
+      /** How much more than others it holds; at least 0, where 0 is no keys. @default 1 (predis: 100) */
+      readonly weight?: number | undefined
+      /** What enters the ring in place of the name, for rings that were built of addresses. Unique. @default name */
+      readonly label?: string | undefined
+    }
+
+/** A shard of a ring. */
+export interface RingShard {
+  readonly name: string
+  readonly weight: number
+  readonly label: string
+}
+
+/** A checked shard, with what presets need to know of how it was given. */
+export interface GivenShard extends RingShard {
+  /** True when a label was given and is not just the name by default. */
+  readonly labelled: boolean
+}
+
+/** More would not fit the point table, and no build would be quick. */
+const MAX_SHARDS = 65535
+const FIELDS = ['name', 'weight', 'label'] as const
+
+/** Checks the list of shards. @throws InvalidOptionsError `masters` or `masters[i].field` */
+export function readShards(input: unknown, defaultWeight: number): readonly GivenShard[] {
+  if (!Array.isArray(input)) throw new InvalidOptionsError('masters', 'the shards must be given as an array')
+  if (input.length === 0) throw new InvalidOptionsError('masters', 'a ring needs at least one shard')
+  if (input.length > MAX_SHARDS) throw new InvalidOptionsError('masters', `a ring has at most ${MAX_SHARDS} shards`)
+  const shards = Array.from(input, (shard: unknown, i) => readShard(shard, i, defaultWeight))
+  refuseDuplicates(shards, 'name')
+  refuseDuplicates(shards, 'label')
+  if (shards.every((shard) => shard.weight === 0)) {
+    throw new InvalidOptionsError('masters', 'every shard has weight 0, so no key could be placed')
+  }
+  return shards
+}
+
+function readShard(input: unknown, index: number, defaultWeight: number): GivenShard {
+  const path = `masters[${index}]`
+  if (typeof input === 'string') {
+    return { name: readText(input, path), label: input, weight: defaultWeight, labelled: false }
+  }
+  if (typeof input !== 'object' || input === null) {
+    throw new InvalidOptionsError(path, `shard ${index + 1} must be a name or an object with a name`)
+  }
+  const given = input as Partial<Record<(typeof FIELDS)[number], unknown>>
+  const name = readText(given.name, `${path}.name`)
+  const label = given.label === undefined ? name : readText(given.label, `${path}.label`)
+  const weight = given.weight === undefined ? defaultWeight : given.weight
+  if (typeof weight !== 'number' || !Number.isFinite(weight) || weight < 0) {
+    throw new InvalidOptionsError(`${path}.weight`, `the weight of '${name}' must be a number of 0 or more`)
+  }
+  return { name, label, weight, labelled: given.label !== undefined }
+}
+
+function readText(value: unknown, path: string): string {
+  if (typeof value !== 'string') throw new InvalidOptionsError(path, `${path} must be a string`)
+  if (value.trim() === '') throw new InvalidOptionsError(path, `${path} must not be blank`)
+  return value
+}
+
+function refuseDuplicates(shards: readonly GivenShard[], field: 'name' | 'label'): void {
+  const seen = new Map<string, number>()
+  for (const [i, shard] of shards.entries()) {
+    const text = shard[field]
+    const first = seen.get(text)
+    if (first !== undefined) {
+      throw new InvalidOptionsError(
+        `masters[${i}].${field}`,
+        `shards ${first + 1} and ${i + 1} have the same ${field} '${text}'`,
+      )
+    }
+    seen.set(text, i)
+  }
+}
+
+/** For presets whose system counts in whole weights. @throws InvalidOptionsError `masters[i].weight` */
+export function requireWholeWeights(shards: readonly GivenShard[], preset: string): void {
+  shards.forEach((shard, i) => {
+    if (!Number.isSafeInteger(shard.weight) || shard.weight > 0x7fffffff) {
+      throw new InvalidOptionsError(
+        `masters[${i}].weight`,
+        `the weight of '${shard.name}' must be a whole number of at most 2147483647 with the preset '${preset}'`,
+      )
+    }
+  })
+}
+
+/** For presets whose system knows no weights. @throws InvalidOptionsError `masters[i].weight` */
+export function refuseWeights(shards: readonly GivenShard[], preset: string): void {
+  shards.forEach((shard, i) => {
+    if (shard.weight !== 1) {
+      throw new InvalidOptionsError(
+        `masters[${i}].weight`,
+        `the preset '${preset}' has no weights, so that of '${shard.name}' must be 1 or absent`,
+      )
+    }
+  })
+}
