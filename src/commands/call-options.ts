@@ -1,0 +1,32 @@
+import type { TypeMapping } from '../redis-client.js'
+import type { CallOptions, ReadFrom, RetryPolicy } from '../shard/call.js'
+
+/** What `withCommandOptions` takes: node-redis's command options that make sense here, and three of ours. */
+export interface ViewOptions<TM extends TypeMapping = TypeMapping> {
+  readonly typeMapping?: TM | undefined
+  /** A call that has not been sent when it aborts is not sent at all. */
+  readonly abortSignal?: AbortSignal | undefined
+  /** Deadline of each call in ms, instead of the pool's `commandTimeoutMs`; 0 means none. The name node-redis uses. */
+  readonly timeout?: number | undefined
+  /** The same as `timeout`. */
+  readonly timeoutMs?: number | undefined
+  readonly retry?: RetryPolicy | undefined
+  readonly readFrom?: ReadFrom | undefined
+  /** Taken for node-redis's sake; commands of one pool keep their order per shard. */
+  readonly asap?: boolean | undefined
+}
+
+/** New settings over those of the view it is made from. `typeMapping` is always filled in, so that a call looks in one place. */
+export function mergeOptions(
+  base: CallOptions | undefined,
+  poolTypeMapping: TypeMapping | undefined,
+  changes: ViewOptions,
+): CallOptions {
+  const { asap: _asap, timeout, ...rest } = changes
+  return {
+    typeMapping: poolTypeMapping,
+    ...base,
+    ...(timeout === undefined ? {} : { timeoutMs: timeout }),
+    ...rest,
+  }
+}

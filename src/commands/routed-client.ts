@@ -1,0 +1,103 @@
+import { type PoolEvents, TypedEmitter } from '../events.js'
+import type {
+  RedisArgument,
+  RedisFunctions,
+  RedisModules,
+  RedisScripts,
+  RespVersions,
+  TypeMapping,
+} from '../redis-client.js'
+import type { CallOptions, ReadFrom } from '../shard/call.js'
+import { prefixKey } from './argument-parser.js'
+import { mergeOptions, type ViewOptions } from './call-options.js'
+import { CALL_OPTIONS, commandPrototype, ROUTER } from './methods.js'
+import { Router } from './router.js'
+import type { RoutingContext } from './routing-context.js'
+import type { CommandMethods, UserMethods } from './surface.js'
+
+/** A routed client under other call settings, with the methods of the user's modules, functions and scripts. */
+export type RoutedView<
+  M extends RedisModules,
+  F extends RedisFunctions,
+  S extends RedisScripts,
+  RESP extends RespVersions,
+  TM extends TypeMapping,
+> = RoutedClient<M, F, S, RESP, TM> & UserMethods<M, F, S, RESP, TM>
+
+// The commands are no members written down here: they are put on a prototype from node-redis's own definitions, and
+// this merging is what tells the compiler so.
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: see above
+export interface RoutedClient<
+  M extends RedisModules,
+  F extends RedisFunctions,
+  S extends RedisScripts,
+  RESP extends RespVersions,
+  TM extends TypeMapping,
+> extends CommandMethods<RESP, TM> {
+  /** The same pool with a type mapping of its own for the calls made through it. */
+  withTypeMapping<N extends TypeMapping>(typeMapping: N): RoutedView<M, F, S, RESP, N>
+  /** The same pool with settings for the calls made through it; those not named stay as they are. Make it once and keep it. */
+  withCommandOptions<N extends TypeMapping = TM>(options: ViewOptions<N>): RoutedView<M, F, S, RESP, N>
+  /** The same pool, its calls rejecting with node-redis's AbortError when the signal aborts before they are sent. */
+  withAbortSignal(signal: AbortSignal): RoutedView<M, F, S, RESP, TM>
+  /** The same pool, its reads going to replicas or to the master. */
+  withReadFrom(readFrom: ReadFrom): RoutedView<M, F, S, RESP, TM>
+}
+
+/**
+ * Every command of a node-redis client, each sent to the shard that owns its keys. The pool adds connections and a life
+ * cycle to it. What goes where is written down in docs/commands.md.
+ */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: see above
+export abstract class RoutedClient<
+  M extends RedisModules,
+  F extends RedisFunctions,
+  S extends RedisScripts,
+  RESP extends RespVersions,
+  TM extends TypeMapping,
+> extends TypedEmitter<PoolEvents> {
+  /** @internal */
+  readonly [ROUTER]: Router
+  /** @internal */
+  readonly [CALL_OPTIONS]: CallOptions | undefined
+
+  protected constructor(context: RoutingContext) {
+    super()
+    Object.setPrototypeOf(this, commandPrototype(context.template, new.target.prototype as object))
+    this[ROUTER] = new Router(context)
+    this[CALL_OPTIONS] = undefined
+  }
+
+  /** The index of the shard that owns a key given as in a command, so `keyPrefix` is put before it. No I/O. */
+  protected shardIndexOf(key: RedisArgument): number {
+    const { keyPrefix } = this[ROUTER]
+    return this[ROUTER].shardOf(keyPrefix === undefined ? key : prefixKey(keyPrefix, key)).index
+  }
+}
+
+const views = {
+  withTypeMapping(this: AnyRouted, typeMapping: TypeMapping) {
+    return viewOf(this, { typeMapping })
+  },
+  withCommandOptions(this: AnyRouted, options: ViewOptions<TypeMapping>) {
+    return viewOf(this, options)
+  },
+  withAbortSignal(this: AnyRouted, abortSignal: AbortSignal) {
+    return viewOf(this, { abortSignal })
+  },
+  withReadFrom(this: AnyRouted, readFrom: ReadFrom) {
+    return viewOf(this, { readFrom })
+  },
+}
+
+type AnyRouted = RoutedClient<RedisModules, RedisFunctions, RedisScripts, RespVersions, TypeMapping>
+
+/** An object that is the pool in all but its call settings. State is therefore never kept in `#private` fields here. */
+function viewOf(client: AnyRouted, changes: ViewOptions<TypeMapping>): AnyRouted {
+  const options = mergeOptions(client[CALL_OPTIONS], client[ROUTER].typeMapping, changes)
+  return Object.create(client, { [CALL_OPTIONS]: { value: options } }) as AnyRouted
+}
+
+for (const [name, value] of Object.entries(views)) {
+  Object.defineProperty(RoutedClient.prototype, name, { value, writable: true, configurable: true })
+}

@@ -1,0 +1,21 @@
+import type { RedisArgument, TypeMapping } from '../redis-client.js'
+import type { ShardPort } from '../shard/call.js'
+
+/** What the pool hands to its commands. */
+export interface RoutingContext {
+  readonly ring: { locate(key: string | Uint8Array): number }
+  /** In the order of the ring's indexes. The array may be filled after construction, before the pool opens. */
+  readonly shards: readonly ShardPort[]
+  /** `ConnectionFactory.template()`: carries every command with the user's modules, functions and scripts. */
+  readonly template: object
+  readonly keyPrefix?: RedisArgument | undefined
+  /** The pool's own `client.commandOptions.typeMapping`. */
+  readonly typeMapping?: TypeMapping | undefined
+  /**
+   * Undefined while the pool is open. While `connect()` is pending: a promise that resolves when it is done. Before it
+   * and after `close()`: a promise that rejects with PoolClosedError.
+   */
+  waitUntilOpen(): Promise<void> | undefined
+  /** What `multi()` does with keys of several shards. */
+  readonly crossShardMulti?: 'refuse' | 'split' | undefined
+}
