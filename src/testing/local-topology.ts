@@ -1,6 +1,7 @@
-import { type Address, formatAddress } from '../address.js'
+import type { Address } from '../address.js'
 import { InvalidOptionsError } from '../errors.js'
 import { Proxies } from './proxies.js'
+import { lagOf } from './replica-lag.js'
 import { SentinelGroup } from './sentinel-group.js'
 import { ServerFarm } from './server-farm.js'
 import type { ShardHandle } from './shard-handle.js'
@@ -312,14 +313,8 @@ export class LocalTopology implements AsyncDisposable {
     const masters = await this.#sayMaster(shard)
     if (masters.length !== 1) return [`${shard.name}: ROLE says master on ${masters.join(', ') || 'no node'}`]
     const master = masters[0]!
-    const links = await Promise.all(
-      shard.nodes.map(async (node) => {
-        if (node === master || node.state !== 'up') return []
-        const role = await node.role()
-        const right = role.role === 'slave' && role.masterPort === master.port && role.link === 'connected'
-        return right ? [] : [`${node} is not linked to ${formatAddress(master.address)}`]
-      }),
-    )
+    const followers = shard.nodes.filter((node) => node !== master && node.state === 'up')
+    const links = await Promise.all(followers.map((node) => lagOf(node, master)))
     return [...links.flat(), ...(await this.#group.unsettled(shard, master))]
   }
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { TopologyError } from './topology-error.js'
 import type { Watchdog } from './watchdog.js'
 
@@ -39,9 +39,12 @@ export class RedisProcess {
   /** Resolves when the system has made the process; whether it answers is another question. */
   async start(): Promise<void> {
     if (this.#state !== 'down') return
-    const { binary, args, folder, watchdog } = this.#settings
+    const { binary, args, folder, logFile, watchdog } = this.#settings
+    // The log is the server's output: a line of the configuration that it cannot read is told nowhere else.
+    const log = openSync(logFile, 'a')
     // A session of its own: Ctrl-C reaches the app, which then decides when its servers end.
-    const child = spawn(binary, args, { cwd: folder, detached: true, stdio: 'ignore' })
+    const child = spawn(binary, args, { cwd: folder, detached: true, stdio: ['ignore', log, log] })
+    closeSync(log)
     const { pid } = child
     if (pid === undefined) {
       const [cause] = await once(child, 'error')

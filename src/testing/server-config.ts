@@ -28,11 +28,11 @@ export function dataConfig(
     ['bind', host],
     ...(tls.data ? [['port', 0] as const, ['tls-port', node.port] as const] : [['port', node.port] as const]),
     ['protected-mode', 'no'],
-    ['logfile', 'server.log'],
     ['save', ''],
     ['appendonly', 'no'],
-    // A replica gets its copy as soon as it asks; the stock 5 s are there to let several share one.
-    ['repl-diskless-sync-delay', 0],
+    // By way of a file a new replica follows its master at once. Without, the master first waits 5 s for others to join, and
+    // then up to 1 s for a sign of life, during which its writes do not reach a replica that already says 'connected'.
+    ['repl-diskless-sync', 'no'],
     ...tlsLines(settings, tlsFiles, tls.data),
     ...accessLines(settings.password, settings.acl, adminPassword),
   ]
@@ -56,7 +56,6 @@ export function sentinelConfig(
     ['bind', host],
     ...doors(tls.sentinels, node.port, node.peerPort),
     ['protected-mode', 'no'],
-    ['logfile', 'server.log'],
     ...tlsLines(settings, tlsFiles, tls.data),
     ...accessLines(settings.sentinelPassword, settings.sentinelAcl, adminPassword),
   ]

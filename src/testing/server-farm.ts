@@ -9,10 +9,12 @@ import { onProcessExit } from './exit-cleanup.js'
 import { PortBlock } from './ports.js'
 import { RedisProcess } from './redis-process.js'
 import type { RespTarget } from './resp-connection.js'
+import type { NodeRole } from './role.js'
 import { ADMIN, type ConfigContext, dataConfig, hasUsers, sentinelConfig } from './server-config.js'
 import type { ShardHandle } from './shard-handle.js'
 import { TopologyNode } from './topology-node.js'
 import type { TopologySettings } from './topology-options.js'
+import { waitUntil } from './wait.js'
 import { Watchdog } from './watchdog.js'
 
 /**
@@ -72,10 +74,25 @@ export class ServerFarm {
     return [...this.shards.flatMap((shard) => shard.nodes), ...this.sentinels]
   }
 
-  /** Starts all servers at once: each waits by itself for those it needs. */
+  /**
+   * Masters, replicas, sentinels: each kind when the one before is ready. A replica that finds no master, and a sentinel
+   * that finds a replica still syncing, look again only after 1 s; in this order all of it takes less than a third of that.
+   */
   async start(): Promise<void> {
     const { startTimeoutMs, signal } = this.#settings
-    await Promise.all(this.nodes.map((node) => node.start(startTimeoutMs, signal)))
+    const start = (node: TopologyNode) => node.start(startTimeoutMs, signal)
+    const masters = this.shards.map(({ nodes }) => nodes[0]!)
+    const replicas = this.shards.flatMap(({ nodes }) => nodes.slice(1))
+    await Promise.all(masters.map(start))
+    await Promise.all(replicas.map(start))
+    const evidence = () => this.evidence()
+    const wait = { what: 'the replicas to sync', timeoutMs: startTimeoutMs, intervalMs: 5, evidence, signal }
+    await waitUntil(wait, async () => {
+      const roles = await Promise.all(replicas.map((node) => node.role()))
+      const behind = replicas.filter((_, i) => !isLinked(roles[i]!))
+      return behind.length === 0 ? { ready: true } : { missing: `not linked: ${behind.join(', ')}` }
+    })
+    await Promise.all(this.sentinels.map(start))
   }
 
   async close(): Promise<void> {
@@ -159,4 +176,8 @@ export class ServerFarm {
       // A server that is just ending may still write; the watchdog removes the folder a moment later.
     }
   }
+}
+
+function isLinked(role: NodeRole): boolean {
+  return role.role === 'slave' && role.link === 'connected'
 }
