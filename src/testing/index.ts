@@ -2,13 +2,8 @@
  * `sharded-sentinel-pool/testing`: real Redis servers and sentinels on this machine, for tests, demos and benchmarks.
  * Needs `redis-server` (and `openssl` for TLS); nothing else, and nothing of the pool.
  */
-export {
-  type FailoverOptions,
-  type FailoverReport,
-  LocalTopology,
-  type SettleOptions,
-  type WaitOptions,
-} from './local-topology.js'
+export type { FailoverOptions, FailoverReport, WaitOptions } from './failover.js'
+export { LocalTopology, type SettleOptions } from './local-topology.js'
 export type { ProcessState } from './redis-process.js'
 export type { MessageListener } from './resp-connection.js'
 export { type CommandArgument, type Reply, RespError } from './resp-parser.js'

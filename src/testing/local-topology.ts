@@ -1,7 +1,15 @@
 import type { Address } from '../address.js'
 import { InvalidOptionsError } from '../errors.js'
+import {
+  type FailoverOptions,
+  type FailoverReport,
+  findMaster,
+  findSwitched,
+  promoteReplica,
+  type Wait,
+  type WaitOptions,
+} from './failover.js'
 import { Proxies } from './proxies.js'
-import { lagOf } from './replica-lag.js'
 import { SentinelGroup } from './sentinel-group.js'
 import { ServerFarm } from './server-farm.js'
 import type { ShardHandle } from './shard-handle.js'
@@ -12,29 +20,9 @@ import type { TopologyNode } from './topology-node.js'
 import { type LocalTopologyOptions, readTopologyOptions, type TopologySettings } from './topology-options.js'
 import { waitUntil } from './wait.js'
 
-export interface WaitOptions {
-  /** Bound, in ms. The default is said at each method. */
-  readonly timeoutMs?: number
-}
-
-export interface FailoverOptions extends WaitOptions {
-  /**
-   * When `failover` resolves. `'promoted'`: the new master says so in ROLE, about a second before the sentinels announce it.
-   * `'agreed'`: all sentinels that run name it. @default 'promoted'
-   */
-  readonly until?: 'promoted' | 'agreed'
-}
-
 export interface SettleOptions extends WaitOptions {
   /** Let sentinels look and tell more often than stock ones do while this waits (Redis 7). @default false */
   readonly hurry?: boolean
-}
-
-export interface FailoverReport {
-  readonly from: TopologyNode
-  readonly to: TopologyNode
-  /** From the command to ROLE saying master, in ms. */
-  readonly promotedAfterMs: number
 }
 
 /**
@@ -57,6 +45,11 @@ export class LocalTopology implements AsyncDisposable {
   readonly #proxies: Proxies
   readonly #group: SentinelGroup
   readonly #unsubscribe: (() => void)[] = []
+  readonly #abort = new AbortController()
+  readonly #wait: Wait = (what, timeoutMs, probe, intervalMs = 20) => {
+    const evidence = () => this.#farm.evidence()
+    return waitUntil({ what, timeoutMs, intervalMs, evidence, signal: this.#abort.signal }, probe)
+  }
   #closing: Promise<void> | undefined
 
   /**
@@ -149,21 +142,12 @@ export class LocalTopology implements AsyncDisposable {
    * default: during a failover there is none.
    */
   currentMaster(name: string, options: WaitOptions = {}): Promise<TopologyNode> {
-    const shard = this.shard(name)
-    return this.#wait(`${name} to have a master`, options.timeoutMs ?? 20_000, async () => {
-      const named = await this.#group.namedPorts(name)
-      const masters = await this.#sayMaster(shard)
-      const chosen = this.#group.nodes.length === 0 ? masters[0] : masters.find((n) => isMajority(named, n.port))
-      if (chosen) return { ready: chosen }
-      return { missing: `sentinels name ${named.join(', ') || 'nothing'}; ROLE says master on ${masters.join(', ')}` }
-    })
+    return findMaster(this.shard(name), this.#group, this.#wait, options.timeoutMs ?? 20_000)
   }
 
   /** The nodes of the shard that say slave in ROLE at this moment; those that do not answer are left out. */
   async replicas(name: string): Promise<TopologyNode[]> {
-    const { nodes } = this.shard(name)
-    const roles = await Promise.allSettled(nodes.map((node) => askRole(node)))
-    return nodes.filter((_, i) => roles[i]!.status === 'fulfilled' && roles[i]!.value === 'slave')
+    return this.shard(name).saying('slave')
   }
 
   /** SIGKILL for the shard's master; resolves with its node when the process is gone. */
@@ -183,23 +167,9 @@ export class LocalTopology implements AsyncDisposable {
   /** `SENTINEL FAILOVER`: the old master stays up and becomes a replica some 10 s later. 30 s at most by default. */
   async failover(name: string, options: FailoverOptions = {}): Promise<FailoverReport> {
     const { timeoutMs = 30_000, until = 'promoted' } = options
-    const shard = this.shard(name)
-    const from = await this.currentMaster(name, { timeoutMs })
-    await this.#group.startFailover(name, timeoutMs, () => this.#farm.evidence())
-    const started = performance.now()
-    const to = await this.#wait(
-      `a replica of ${name} to be promoted`,
-      timeoutMs,
-      async () => {
-        const masters = await this.#sayMaster(shard)
-        const promoted = masters.find((node) => node !== from)
-        return promoted ? { ready: promoted } : { missing: `ROLE says master on ${masters.join(', ')}` }
-      },
-      5,
-    )
-    const promotedAfterMs = performance.now() - started
-    if (until === 'agreed') await this.waitForSwitch(name, from, { timeoutMs })
-    return { from, to, promotedAfterMs }
+    const report = await promoteReplica(this.shard(name), this.#group, this.#wait, timeoutMs)
+    if (until === 'agreed') await this.waitForSwitch(name, report.from, { timeoutMs })
+    return report
   }
 
   /**
@@ -207,17 +177,8 @@ export class LocalTopology implements AsyncDisposable {
    * `from` is the master named now unless it is given. 30 s at most by default.
    */
   async waitForSwitch(name: string, from?: TopologyNode, options: WaitOptions = {}): Promise<TopologyNode> {
-    const shard = this.shard(name)
     const old = from?.port ?? (await this.#group.namedPorts(name))[0]
-    return this.#wait(`the master of ${name} to change`, options.timeoutMs ?? 30_000, async () => {
-      const named = await this.#group.namedPorts(name)
-      const [port] = named
-      const agreed = named.length > 0 && named.length === this.#group.up.length && named.every((p) => p === port)
-      if (!agreed || port === old) return { missing: `sentinels name ${named.join(', ') || 'nothing'}, was ${old}` }
-      const node = shard.nodes.find((one) => one.port === port)
-      if (!node || (await askRole(node)) !== 'master') return { missing: `${node ?? port} does not say master in ROLE` }
-      return { ready: node }
-    })
+    return findSwitched(this.shard(name), this.#group, this.#wait, options.timeoutMs ?? 30_000, old)
   }
 
   /**
@@ -282,6 +243,7 @@ export class LocalTopology implements AsyncDisposable {
 
   /** Ends every process and proxy and removes the folder. May be called twice; later calls wait for the first. */
   close(): Promise<void> {
+    this.#abort.abort(new TopologyError('CLOSED', 'the topology is closed'))
     this.#closing ??= this.#end()
     return this.#closing
   }
@@ -291,16 +253,22 @@ export class LocalTopology implements AsyncDisposable {
   }
 
   async #begin(): Promise<void> {
-    const { proxy } = this.#settings
-    await this.#farm.start()
-    const proxied = [
-      ...(proxy.data ? this.shards.flatMap((s) => s.nodes) : []),
-      ...(proxy.sentinels ? this.sentinelNodes : []),
-    ]
-    await Promise.all(proxied.map((node) => this.#proxies.before(node)))
-    await this.#group.setPeriods('quick')
-    await this.waitUntilSettled({ timeoutMs: this.#settings.startTimeoutMs })
-    if (!this.#settings.fast) await this.#group.setPeriods('stock')
+    const { proxy, signal } = this.#settings
+    const abort = () => this.#abort.abort(signal?.reason)
+    signal?.addEventListener('abort', abort, { once: true })
+    try {
+      await this.#farm.start()
+      const proxied = [
+        ...(proxy.data ? this.shards.flatMap((s) => s.nodes) : []),
+        ...(proxy.sentinels ? this.sentinelNodes : []),
+      ]
+      await Promise.all(proxied.map((node) => this.#proxies.before(node)))
+      await this.#group.setPeriods('quick')
+      await this.waitUntilSettled({ timeoutMs: this.#settings.startTimeoutMs })
+      if (!this.#settings.fast) await this.#group.setPeriods('stock')
+    } finally {
+      signal?.removeEventListener('abort', abort)
+    }
   }
 
   async #end(): Promise<void> {
@@ -310,39 +278,9 @@ export class LocalTopology implements AsyncDisposable {
   }
 
   async #unsettled(shard: ShardHandle): Promise<string[]> {
-    const masters = await this.#sayMaster(shard)
-    if (masters.length !== 1) return [`${shard.name}: ROLE says master on ${masters.join(', ') || 'no node'}`]
-    const master = masters[0]!
-    const followers = shard.nodes.filter((node) => node !== master && node.state === 'up')
-    const links = await Promise.all(followers.map((node) => lagOf(node, master)))
-    return [...links.flat(), ...(await this.#group.unsettled(shard, master))]
+    const [master, ...more] = await shard.saying('master')
+    if (!master) return [`no node of ${shard.name} says master in ROLE`]
+    if (more.length > 0) return [`${shard.name}: ROLE says master on ${[master, ...more].join(', ')}`]
+    return (await Promise.all([shard.lag(master), this.#group.unsettled(shard, master)])).flat()
   }
-
-  async #sayMaster(shard: ShardHandle): Promise<TopologyNode[]> {
-    const up = shard.nodes.filter((node) => node.state === 'up')
-    const roles = await Promise.allSettled(up.map((node) => askRole(node)))
-    return up.filter((_, i) => roles[i]!.status === 'fulfilled' && roles[i]!.value === 'master')
-  }
-
-  #wait<T>(
-    what: string,
-    timeoutMs: number,
-    probe: () => Promise<{ ready: T } | { missing: string }>,
-    intervalMs = 20,
-  ): Promise<T> {
-    const { signal } = this.#settings
-    const evidence = () => this.#farm.evidence()
-    return waitUntil({ what, timeoutMs, intervalMs, evidence, signal: this.#closing ? undefined : signal }, () => {
-      if (this.#closing) throw new TopologyError('CLOSED', 'the topology is closed')
-      return probe()
-    })
-  }
-}
-
-async function askRole(node: TopologyNode): Promise<string> {
-  return (await node.role()).role
-}
-
-function isMajority(ports: readonly number[], port: number): boolean {
-  return ports.filter((one) => one === port).length * 2 > ports.length
 }

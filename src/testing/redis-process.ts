@@ -22,6 +22,7 @@ export class RedisProcess {
   readonly #settings: RedisProcessSettings
   #child: ChildProcess | undefined
   #state: ProcessState = 'down'
+  #retired = false
 
   constructor(settings: RedisProcessSettings) {
     this.#settings = settings
@@ -39,6 +40,7 @@ export class RedisProcess {
   /** Resolves when the system has made the process; whether it answers is another question. */
   async start(): Promise<void> {
     if (this.#state !== 'down') return
+    if (this.#retired) throw new TopologyError('CLOSED', 'the topology is closed')
     const { binary, args, folder, logFile, watchdog } = this.#settings
     // The log is the server's output: a line of the configuration that it cannot read is told nowhere else.
     const log = openSync(logFile, 'a')
@@ -79,8 +81,14 @@ export class RedisProcess {
     })
   }
 
+  /** Ends it for good: a restart that is under way somewhere must not start what nobody would end. */
+  retire(timeoutMs: number): Promise<void> {
+    this.#retired = true
+    return this.end('SIGKILL', timeoutMs)
+  }
+
   freeze(): void {
-    if (this.#state !== 'up') throw new TopologyError('NOT_CONNECTED', `only a running process can be frozen`)
+    if (this.#state !== 'up') throw new TopologyError('NOT_CONNECTED', 'only a running process can be frozen')
     this.#child?.kill('SIGSTOP')
     this.#state = 'frozen'
   }

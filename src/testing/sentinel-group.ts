@@ -2,7 +2,7 @@ import { parseInstance, parseInstances, type SentinelView, unsettled } from './s
 import type { ShardHandle } from './shard-handle.js'
 import { TopologyError } from './topology-error.js'
 import type { TopologyNode } from './topology-node.js'
-import { type Seen, waitUntil } from './wait.js'
+import type { Seen } from './wait.js'
 
 /** Sentinel's stock periods, and quick ones that let it see and tell within a moment what else takes 2 to 10 s. */
 const STOCK = ['INFO-PERIOD', 10_000, 'PUBLISH-PERIOD', 2_000, 'PING-PERIOD', 1_000] as const
@@ -57,14 +57,12 @@ export class SentinelGroup {
     return missing.flat()
   }
 
-  /** Asks one sentinel for a failover until it starts one; it refuses while it does not know a good replica yet. */
-  async startFailover(name: string, timeoutMs: number, evidence: () => string): Promise<TopologyNode> {
-    return waitUntil({ what: `a failover of ${name} to start`, timeoutMs, intervalMs: 50, evidence }, async () => {
-      const node = this.up[0]
-      if (!node) return { missing: 'no sentinel runs' }
-      await node.command('SENTINEL', 'FAILOVER', name)
-      return { ready: node } satisfies Seen<TopologyNode>
-    })
+  /** Asks one sentinel for a failover. Throws its refusal: `NOGOODSLAVE`, `INPROG`. */
+  async startFailover(name: string): Promise<Seen<TopologyNode>> {
+    const node = this.up[0]
+    if (!node) return { missing: 'no sentinel runs' }
+    await node.command('SENTINEL', 'FAILOVER', name)
+    return { ready: node }
   }
 }
 

@@ -11,7 +11,7 @@ import { RedisProcess } from './redis-process.js'
 import type { RespTarget } from './resp-connection.js'
 import type { NodeRole } from './role.js'
 import { ADMIN, type ConfigContext, dataConfig, hasUsers, sentinelConfig } from './server-config.js'
-import type { ShardHandle } from './shard-handle.js'
+import { ShardHandle } from './shard-handle.js'
 import { TopologyNode } from './topology-node.js'
 import type { TopologySettings } from './topology-options.js'
 import { waitUntil } from './wait.js'
@@ -96,11 +96,13 @@ export class ServerFarm {
   }
 
   async close(): Promise<void> {
-    for (const node of this.nodes) node.disconnect()
-    await Promise.all(this.nodes.map((node) => node.kill()))
-    await Promise.all([this.ports.release(), this.#watchdog.close()])
-    await rm(this.folder, { recursive: true, force: true })
-    this.#forgetExit()
+    try {
+      await Promise.all(this.nodes.map((node) => node.retire()))
+    } finally {
+      await Promise.all([this.ports.release(), this.#watchdog.close()])
+      await rm(this.folder, { recursive: true, force: true })
+      this.#forgetExit()
+    }
   }
 
   /** The last lines of every server's log, for the end of an error. */
@@ -117,7 +119,7 @@ export class ServerFarm {
         const config = dataConfig(this.#context, { port, masterPort: nodes[0]?.port })
         nodes.push(this.#node({ kind: 'data', label: `${name}/${index}`, shard: name, index, port, config }))
       }
-      this.shards.push({ name, nodes })
+      this.shards.push(new ShardHandle(name, nodes))
     }
     const masters = this.shards.map(({ name, nodes }) => ({ name, port: nodes[0]!.port }))
     for (let index = 0; index < sentinels; index++) {

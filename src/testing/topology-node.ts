@@ -148,14 +148,14 @@ export class TopologyNode {
     this.#process.killNow()
   }
 
-  /** Closes the connections of `command` and `subscribe`; the process is left alone. */
-  disconnect(): void {
+  /** Kills it for good and closes the connections to it; `restart` then throws `CLOSED`. For `topology.close`. */
+  async retire(): Promise<void> {
     for (const connection of this.#subscriptions) connection.close()
     this.#connection?.then(
       (connection) => connection.close(),
       () => {},
     )
-    this.#connection = undefined
+    await this.#process.retire(END_TIMEOUT_MS)
   }
 
   toString(): string {
