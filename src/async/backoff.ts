@@ -1,3 +1,5 @@
+export { sleep } from './sleep.js'
+
 export interface BackoffSettings {
   /** First wait in ms, before jitter. */
   readonly minMs: number
