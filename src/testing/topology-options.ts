@@ -84,12 +84,12 @@ export function readTopologyOptions(options: LocalTopologyOptions = {}): Topolog
   const host = options.host ?? '127.0.0.1'
   if (isIP(host) === 0) throw new InvalidOptionsError('host', `host must be an IP address, not '${host}'`)
   return {
-    acl: [],
-    sentinelAcl: [],
-    dataConfig: {},
-    sentinelConfig: {},
-    fast: false,
     ...rest,
+    acl: options.acl ?? [],
+    sentinelAcl: options.sentinelAcl ?? [],
+    dataConfig: options.dataConfig ?? {},
+    sentinelConfig: options.sentinelConfig ?? {},
+    fast: options.fast ?? false,
     names,
     host,
     sentinels,
