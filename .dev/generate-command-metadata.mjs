@@ -18,7 +18,17 @@ const fromRedis = createRequire(fromHere.resolve('redis'))
 const clientRoot = dirname(dirname(fromRedis.resolve('@redis/client')))
 
 /** The flags and ACL groups that routing looks at; the others would only make the file longer. */
-const FLAGS = new Set(['write', 'readonly', 'blocking', 'script_runner', 'pubsub', 'admin', 'noscript', 'no_multi'])
+const FLAGS = new Set([
+  'write',
+  'readonly',
+  'blocking',
+  'script_runner',
+  'pubsub',
+  'admin',
+  'noscript',
+  'no_multi',
+  'declared_read',
+])
 const GROUPS = new Set(['@connection', '@transaction'])
 
 /** node-redis's table, flattened: `OBJECT ENCODING`, `JSON.GET`. */
@@ -38,7 +48,20 @@ export function clientRows() {
   for (const [module, commands] of Object.entries(COMMAND_METADATA)) {
     for (const [name, entry] of Object.entries(commands)) add(module === 'std' ? name : `${module}.${name}`, entry)
   }
+  for (const name of declaredReads()) {
+    // EVAL_RO is a name with an underscore, CONFIG_GET is two words.
+    const row = rows.get(name) ?? rows.get(name.replace('_', ' '))
+    if (row !== undefined) row.flags = [...row.flags, 'declared_read']
+  }
   return rows
+}
+
+/** Commands whose definition in node-redis says IS_READ_ONLY, although no flag of the server does: PING, INFO, CONFIG GET. */
+function declaredReads() {
+  const definitions = fromRedis(join(clientRoot, 'dist/lib/commands/index.js')).default
+  return Object.entries(definitions)
+    .filter(([name, definition]) => name === name.toUpperCase() && definition.IS_READ_ONLY === true)
+    .map(([name]) => name)
 }
 
 export function clientVersion() {

@@ -78,14 +78,14 @@ export function commandNames(): readonly string[] {
 }
 
 /**
- * True when running the command twice changes nothing (DESIGN R10). `override` is node-redis's own `IS_READ_ONLY`, which
- * scripts and functions declare: the server cannot know what a script does. It does not count for commands that have an
- * effect beyond the data set (PUBLISH is "read-only" for a replica, but a message repeated is a message twice).
+ * True when running the command twice changes nothing (DESIGN R10). `declared` is node-redis's own `IS_READ_ONLY`, which
+ * scripts and functions need: the server cannot know what a script does. PUBLISH is declared a read as well, for a replica
+ * takes it; but a message repeated is a message twice, so no publishing command counts.
  */
-export function isRepeatable(entry: CommandFacts | undefined, override?: boolean): boolean {
-  if (entry === undefined) return override === true
-  if (entry.flags.has('write') || entry.flags.has('pubsub') || entry.flags.has('admin')) return false
-  if (entry.flags.has('script_runner')) return override === true
-  if (entry.flags.has('readonly')) return true
-  return override === true
+export function isRepeatable(entry: CommandFacts | undefined, declared?: boolean): boolean {
+  if (entry === undefined) return declared === true
+  const { flags } = entry
+  if (flags.has('write') || entry.name.endsWith('PUBLISH')) return false
+  if (flags.has('script_runner')) return declared ?? flags.has('readonly')
+  return flags.has('readonly') || flags.has('declared_read')
 }

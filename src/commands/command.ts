@@ -10,6 +10,7 @@ import {
   type ScriptDefinition,
   type TransformReply,
 } from './definitions.js'
+import type { Call } from './plan.js'
 import { type Route, routeOf, UNKNOWN_ROUTE } from './routes.js'
 
 /**
@@ -66,6 +67,18 @@ export class Command {
     return parser
   }
 
+  /** One call in the words of the planner. */
+  call(parser: ArgumentParser): Call {
+    return {
+      words: parser.redisArgs,
+      keys: parser.keys,
+      profile: this.profile,
+      facts: this.facts,
+      route: this.route,
+      script: this.script?.SCRIPT,
+    }
+  }
+
   /** Nearly always once: only a user's own module may write another command from call to call. */
   #classify(words: readonly RedisArgument[]): void {
     const command = String(words[0])
@@ -78,6 +91,6 @@ export class Command {
       name: this.facts?.name ?? command.toUpperCase(),
       readOnly: isRepeatable(this.facts, this.definition?.IS_READ_ONLY),
     }
-    this.plain = this.route.kind === 'keyed' && !this.route.blocking && this.script === undefined
+    this.plain = this.route.kind === 'keyed' && !this.route.blocking && !/^EVALSHA/.test(this.profile.name)
   }
 }

@@ -3,40 +3,62 @@ import { Command } from './command.js'
 import { readSurface } from './definitions.js'
 import { type Router, run } from './router.js'
 
-/** Where a routed client keeps its router and the options of a `with…` view. Symbols, so that no name of a command clashes. */
+/** Where a routed client keeps its router and the options of a view. Symbols, so that no name of a command clashes. */
 export const ROUTER: unique symbol = Symbol('router')
 export const CALL_OPTIONS: unique symbol = Symbol('call options')
 
+/** What the methods need of the object they are called on: the pool, or a view of it. */
 export interface Routed {
   readonly [ROUTER]: Router
   readonly [CALL_OPTIONS]: CallOptions | undefined
 }
 
-/** One prototype per client configuration and pool class, shared by all pools of both. */
-const prototypes = new WeakMap<object, Map<object, object>>()
-
-/**
- * A prototype object between a pool and its class: one method for every command of the template, and one getter per
- * namespace. What the class has itself (`connect`, `close`, `scanIterator`…) is left to the class.
- */
-export function commandPrototype(template: object, base: object): object {
-  const configuration = Object.getPrototypeOf(Object.getPrototypeOf(template)) as object
-  let perBase = prototypes.get(configuration)
-  if (perBase === undefined) prototypes.set(configuration, (perBase = new Map()))
-  let prototype = perBase.get(base)
-  if (prototype === undefined) perBase.set(base, (prototype = makePrototype(template, base)))
-  return prototype
+/** The commands of one client configuration, each learned once for every use: plain, settled, in a transaction. */
+export interface CommandSet {
+  readonly methods: ReadonlyMap<string, Command>
+  readonly namespaces: ReadonlyMap<string, ReadonlyMap<string, Command>>
 }
 
-function makePrototype(template: object, base: object): object {
-  const prototype = Object.create(base) as Record<string, unknown>
+const sets = new WeakMap<object, CommandSet>()
+
+/** The class that node-redis generates per configuration stands for the configuration. */
+export function commandSetOf(template: object): CommandSet {
+  const configuration = Object.getPrototypeOf(Object.getPrototypeOf(template)) as object
+  const known = sets.get(configuration)
+  if (known !== undefined) return known
   const surface = readSurface(template)
-  for (const site of surface.methods) {
-    if (!(site.name in base)) define(prototype, site.name, methodOf(new Command(site)))
+  const set: CommandSet = {
+    methods: new Map(surface.methods.map((site) => [site.name, new Command(site)])),
+    namespaces: new Map(
+      [...surface.namespaces].map(([name, sites]) => [
+        name,
+        new Map(sites.map((site) => [site.name, new Command(site)])),
+      ]),
+    ),
   }
-  for (const [name, sites] of surface.namespaces) {
+  sets.set(configuration, set)
+  return set
+}
+
+/** What a method does with its command; `this` is the object the method was called on. */
+export type Performer<Self> = (command: Command) => (this: Self, ...args: unknown[]) => unknown
+
+/**
+ * A prototype between an object and its class: one method for every command, one getter per namespace. What the class has
+ * itself (`connect`, `close`, `scanIterator`…) is left to the class.
+ */
+export function methodPrototype<Self extends object>(
+  set: CommandSet,
+  base: object | null,
+  perform: Performer<Self>,
+): object {
+  const prototype = Object.create(base) as object
+  for (const [name, command] of set.methods) {
+    if (base === null || !(name in base)) define(prototype, name, perform(command))
+  }
+  for (const [name, commands] of set.namespaces) {
     const methods: object = {}
-    for (const site of sites) define(methods, site.name, namespaceMethodOf(new Command(site)))
+    for (const [method, command] of commands) define(methods, method, onOwner(perform(command)))
     defineNamespace(prototype, name, methods)
   }
   return prototype
@@ -46,34 +68,47 @@ function define(target: object, name: string, value: unknown): void {
   Object.defineProperty(target, name, { value, enumerable: true, writable: true, configurable: true })
 }
 
-function methodOf(command: Command) {
-  return function (this: Routed, ...args: unknown[]): Promise<unknown> {
-    return run(this[ROUTER], command, args, this[CALL_OPTIONS])
-  }
-}
-
 const OWNER: unique symbol = Symbol('owner')
 
-function namespaceMethodOf(command: Command) {
-  return function (this: { readonly [OWNER]: Routed }, ...args: unknown[]): Promise<unknown> {
-    const owner = this[OWNER]
-    return run(owner[ROUTER], command, args, owner[CALL_OPTIONS])
+function onOwner<Self>(method: (this: Self, ...args: unknown[]) => unknown) {
+  return function (this: { readonly [OWNER]: Self }, ...args: unknown[]): unknown {
+    return method.apply(this[OWNER], args)
   }
 }
 
-/** `pool.json` is made once per pool and per `with…` view, and bound to it. */
+/** `pool.json` is made once per pool and per view, and bound to it. */
 function defineNamespace(prototype: object, name: string, methods: object): void {
   const bound = new WeakMap<object, object>()
   Object.defineProperty(prototype, name, {
     enumerable: false,
     configurable: true,
     get(this: object) {
-      let namespace = bound.get(this)
-      if (namespace === undefined) {
-        namespace = Object.create(methods, { [OWNER]: { value: this } }) as object
-        bound.set(this, namespace)
-      }
+      const known = bound.get(this)
+      if (known !== undefined) return known
+      const namespace = Object.create(methods, { [OWNER]: { value: this } }) as object
+      bound.set(this, namespace)
       return namespace
     },
   })
+}
+
+const prototypes = new WeakMap<CommandSet, Map<object, object>>()
+
+/** The prototype of a pool of one configuration and class, shared by all such pools. */
+export function poolPrototype(template: object, base: object): object {
+  const set = commandSetOf(template)
+  const perBase = prototypes.get(set) ?? new Map<object, object>()
+  prototypes.set(set, perBase)
+  const known = perBase.get(base)
+  if (known !== undefined) return known
+  const made = methodPrototype<Routed>(
+    set,
+    base,
+    (command) =>
+      function (...args) {
+        return run(this[ROUTER], command, args, this[CALL_OPTIONS])
+      },
+  )
+  perBase.set(base, made)
+  return made
 }

@@ -10,7 +10,7 @@ import type {
 import type { CallOptions, ReadFrom } from '../shard/call.js'
 import { prefixKey } from './argument-parser.js'
 import { mergeOptions, type ViewOptions } from './call-options.js'
-import { CALL_OPTIONS, commandPrototype, ROUTER } from './methods.js'
+import { CALL_OPTIONS, poolPrototype, ROUTER } from './methods.js'
 import { Router } from './router.js'
 import type { RoutingContext } from './routing-context.js'
 import type { CommandMethods, UserMethods } from './surface.js'
@@ -63,7 +63,7 @@ export abstract class RoutedClient<
 
   protected constructor(context: RoutingContext) {
     super()
-    Object.setPrototypeOf(this, commandPrototype(context.template, new.target.prototype as object))
+    Object.setPrototypeOf(this, poolPrototype(context.template, new.target.prototype as object))
     this[ROUTER] = new Router(context)
     this[CALL_OPTIONS] = undefined
   }
@@ -71,7 +71,7 @@ export abstract class RoutedClient<
   /** The index of the shard that owns a key given as in a command, so `keyPrefix` is put before it. No I/O. */
   protected shardIndexOf(key: RedisArgument): number {
     const { keyPrefix } = this[ROUTER]
-    return this[ROUTER].shardOf(keyPrefix === undefined ? key : prefixKey(keyPrefix, key)).index
+    return this[ROUTER].map.shardOf(keyPrefix === undefined ? key : prefixKey(keyPrefix, key)).index
   }
 }
 

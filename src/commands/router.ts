@@ -1,45 +1,40 @@
-import { CrossShardError, InvalidKeyError, UnsupportedCommandError } from '../errors.js'
 import type { RedisArgument, TypeMapping } from '../redis-client.js'
 import type { CallOptions, ShardPort } from '../shard/call.js'
-import { type ArgumentParser, normalizePrefix } from './argument-parser.js'
+import { normalizePrefix } from './argument-parser.js'
 import type { Command } from './command.js'
+import { execute } from './execute.js'
 import type { RoutingContext } from './routing-context.js'
+import { ScriptTexts } from './script-texts.js'
+import { ShardMap } from './shard-map.js'
 
 /** What one pool's commands need at each call. Fields are read on the hot path: plain, no getters. */
 export class Router {
   readonly context: RoutingContext
-  readonly ring: RoutingContext['ring']
+  readonly map: ShardMap
   readonly shards: readonly ShardPort[]
   readonly keyPrefix: RedisArgument | undefined
   readonly typeMapping: TypeMapping | undefined
+  readonly scripts = new ScriptTexts()
+  readonly #generations: number[] = []
 
   constructor(context: RoutingContext) {
     this.context = context
-    this.ring = context.ring
+    this.map = new ShardMap(context.ring, context.shards)
     this.shards = context.shards
     this.keyPrefix = normalizePrefix(context.keyPrefix)
     this.typeMapping = context.typeMapping
+    context.onMasterChanged?.((index) => {
+      this.#generations[index] = this.generationOf(index) + 1
+    })
   }
 
-  /** The shard of one key as it goes on the wire. */
-  shardOf(key: unknown): ShardPort {
-    if (typeof key !== 'string' && !(key instanceof Uint8Array)) throw new InvalidKeyError(key)
-    return this.shards[this.ring.locate(key)]!
+  /** Counts how often a shard's connections were made anew; cursors hold within one generation. */
+  generationOf(shardIndex: number): number {
+    return this.#generations[shardIndex] ?? 0
   }
 
-  /** The one shard of all these keys, or a CrossShardError. */
-  sameShard(name: string, keys: readonly RedisArgument[]): ShardPort {
-    const shard = this.shardOf(keys[0])
-    for (let i = 1; i < keys.length; i++) {
-      if (this.shardOf(keys[i]) !== shard) {
-        throw new CrossShardError(
-          name,
-          keys,
-          keys.map((key) => this.shardOf(key).name),
-        )
-      }
-    }
-    return shard
+  typeMappingOf(options: CallOptions | undefined): TypeMapping | undefined {
+    return options === undefined ? this.typeMapping : options.typeMapping
   }
 }
 
@@ -61,37 +56,23 @@ export async function run(
   const parser = command.parse(args, router.keyPrefix)
   const gate = router.context.waitUntilOpen()
   if (gate !== undefined) await gate
-  if (!command.plain) return runOther(router, command, parser, options)
-  const shard =
-    parser.keyCount === 1 ? router.shardOf(parser.firstKey) : shardOfKeys(router, command.profile.name, parser)
-  const words = parser.redisArgs
-  const since = shard.clock.now
-  let reply: unknown
-  try {
-    reply = await shard.send(words, command.profile, options)
-  } catch (error) {
-    reply = await shard.recover(error, words, command.profile, options, since)
-  } finally {
-    shard.settled++
-  }
   const transform = command.transform
-  if (transform === undefined) return reply
-  return transform(reply, parser.preserve, options === undefined ? router.typeMapping : options.typeMapping)
-}
-
-function shardOfKeys(router: Router, name: string, parser: ArgumentParser): ShardPort {
-  if (parser.keyCount === 0) {
-    throw new UnsupportedCommandError(name, 'it names no key, so no shard can be told; use `pool.shards[i].use(…)`')
+  let reply: unknown
+  if (command.plain) {
+    const { profile } = command
+    const words = parser.redisArgs
+    const shard =
+      parser.keyCount === 1 ? router.map.shardOf(parser.firstKey) : router.map.sameShard(profile.name, parser.keys)
+    const since = shard.clock.now
+    try {
+      reply = await shard.send(words, profile, options)
+    } catch (error) {
+      reply = await shard.recover(error, words, profile, options, since)
+    } finally {
+      shard.settled++
+    }
+  } else {
+    reply = await execute(router, command.call(parser), options)
   }
-  return router.sameShard(name, parser.keys)
-}
-
-async function runOther(
-  _router: Router,
-  command: Command,
-  _parser: ArgumentParser,
-  _options: CallOptions | undefined,
-): Promise<unknown> {
-  const { route } = command
-  throw new UnsupportedCommandError(command.profile.name, route.kind === 'refused' ? route.hint : 'not yet')
+  return transform === undefined ? reply : transform(reply, parser.preserve, router.typeMappingOf(options))
 }

@@ -16,6 +16,13 @@ export interface RoutingContext {
    * and after `close()`: a promise that rejects with PoolClosedError.
    */
   waitUntilOpen(): Promise<void> | undefined
+  /** Deadline of a call in ms, to be added to the wait of a blocking command. Absent or 0: none. */
+  readonly commandTimeoutMs?: number | undefined
+  /**
+   * Calls back with a shard's index each time that shard has connections of a new generation: a failover, or a server that
+   * was started again. Cursors of the old one mean nothing then. Called once, when the pool is made.
+   */
+  onMasterChanged?(listener: (shardIndex: number) => void): void
   /** What `multi()` does with keys of several shards. */
   readonly crossShardMulti?: 'refuse' | 'split' | undefined
 }

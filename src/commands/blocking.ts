@@ -1,0 +1,93 @@
+import { LeaseReleasedError } from '../errors.js'
+import { ErrorReply, type RedisArgument } from '../redis-client.js'
+import type { CallOptions, CommandProfile, LeasePort, ShardPort } from '../shard/call.js'
+import type { Router } from './router.js'
+import type { Route } from './routes.js'
+
+/** True when this call may wait on the server: a blocking command, XREAD and XREADGROUP only with BLOCK. */
+export function mayBlock(route: Route, words: readonly RedisArgument[]): boolean {
+  if ((route.kind !== 'keyed' && route.kind !== 'all') || !route.blocking) return false
+  return isStreamRead(words) ? blockOption(words) !== undefined : true
+}
+
+/**
+ * A blocking command on a connection of its own, so that it holds nobody up. Its wait is no time-out: the deadline is the
+ * command's own wait plus the pool's, and none where it waits for ever. A failover ends it at once with LeaseReleasedError;
+ * it is never sent again by itself, for the element may be gone with it.
+ */
+export async function carryOnLease(
+  router: Router,
+  shard: ShardPort,
+  words: readonly RedisArgument[],
+  profile: CommandProfile,
+  options: CallOptions | undefined,
+): Promise<unknown> {
+  const lease = await shard.acquire()
+  try {
+    const settings = {
+      ...options,
+      typeMapping: router.typeMappingOf(options),
+      timeoutMs: deadlineOf(router, words, options),
+    }
+    if (profile.name.startsWith('WAIT')) await raiseReplicationOffset(lease)
+    return await lease.send(words, settings)
+  } catch (error) {
+    throw isForcedUnblock(error) ? new LeaseReleasedError(shard.name, 'failover', { cause: error }) : error
+  } finally {
+    if (lease.state === 'active') await lease.release()
+  }
+}
+
+/**
+ * WAIT counts replicas that have caught up with what its own connection wrote, and a lease has written nothing. A message
+ * to a channel nobody hears goes to the replicas as a write does, so after it WAIT speaks for all writes before it.
+ */
+async function raiseReplicationOffset(lease: LeasePort): Promise<void> {
+  await lease.send(['PUBLISH', '__sharded_sentinel_pool:wait', ''])
+}
+
+/** The server has become a replica under the waiting command, which has not run. */
+function isForcedUnblock(error: unknown): boolean {
+  return (
+    error instanceof ErrorReply && error.message.startsWith('UNBLOCKED') && error.message.includes('instance state')
+  )
+}
+
+function deadlineOf(router: Router, words: readonly RedisArgument[], options: CallOptions | undefined): number {
+  const own = options?.timeoutMs ?? router.context.commandTimeoutMs ?? 0
+  const wait = waitMs(words)
+  return wait === 0 || own === 0 ? 0 : Math.ceil(wait + own)
+}
+
+/** Where the wait stands, in seconds, for those that do not end with it. */
+const WAIT_AT: ReadonlyMap<string, number> = new Map([
+  ['BLMPOP', 1],
+  ['BZMPOP', 1],
+  ['BLMOVEM', 5],
+])
+
+/** How long the server may wait, in ms; 0 is for ever, and what an unreadable number counts as. */
+export function waitMs(words: readonly RedisArgument[]): number {
+  const name = String(words[0]).toUpperCase()
+  if (isStreamRead(words)) return Number(blockOption(words) ?? 0) || 0
+  if (name === 'WAIT' || name === 'WAITAOF') return Number(words.at(-1)) || 0
+  const seconds = words.at(WAIT_AT.get(name) ?? -1)
+  return (Number(seconds) || 0) * 1_000
+}
+
+function isStreamRead(words: readonly RedisArgument[]): boolean {
+  const name = String(words[0]).toUpperCase()
+  return name === 'XREAD' || name === 'XREADGROUP'
+}
+
+/** The word after BLOCK, which stands before STREAMS: behind it `BLOCK` would be a key. */
+function blockOption(words: readonly RedisArgument[]): RedisArgument | undefined {
+  for (let at = 1; at < words.length; at++) {
+    const word = String(words[at]).toUpperCase()
+    if (word === 'STREAMS') return undefined
+    if (word === 'GROUP') at += 2
+    else if (word === 'BLOCK') return words[at + 1]
+    else if (word === 'COUNT') at += 1
+  }
+  return undefined
+}

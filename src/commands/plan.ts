@@ -1,0 +1,152 @@
+import { MultiShardError, type ShardOutcome, UnsupportedCommandError } from '../errors.js'
+import { ErrorReply, type RedisArgument } from '../redis-client.js'
+import type { CommandProfile, ShardPort } from '../shard/call.js'
+import type { CommandFacts } from './command-table.js'
+import { isNumeric, type Join, joinReplies } from './joins.js'
+import { keyPlaces, readKeySpec } from './key-specs.js'
+import type { Route } from './routes.js'
+import type { ShardMap } from './shard-map.js'
+
+/** What one shard is to do for a command. */
+export interface Part {
+  readonly shard: ShardPort
+  readonly words: readonly RedisArgument[]
+  readonly keys: readonly RedisArgument[]
+  /** For a split command with a list as its answer: where each of this part's answers belongs. */
+  readonly places?: readonly number[]
+}
+
+/** How a part ended. */
+export type PartOutcome = { readonly part: Part } & ({ readonly reply: unknown } | { readonly error: unknown })
+
+/** A command laid out over the shards: pure data, nothing has been sent. */
+export interface Plan {
+  readonly profile: CommandProfile
+  readonly parts: readonly Part[]
+  /** How the replies become one; `'places'` puts list entries back in the caller's order, `'one'` takes the only reply. */
+  readonly join: Join | 'places' | 'one'
+  /** Length of the list that `'places'` fills. */
+  readonly length: number
+}
+
+/** A command's words and keys, from a typed method or from raw words. */
+export interface Call {
+  readonly words: readonly RedisArgument[]
+  readonly keys: readonly RedisArgument[]
+  readonly profile: CommandProfile
+  readonly facts: CommandFacts | undefined
+  readonly route: Route
+  /** The text of a script of the client options, for where the server does not know its hash. */
+  readonly script?: RedisArgument | undefined
+}
+
+/** Keys in one part of a split command: above it a part is cut, so that one call never holds a shard up for long. */
+const MAX_KEYS_PER_PART = 10_000
+
+/** Lays a call out over the shards. Throws CrossShardError and UnsupportedCommandError before anything is sent. */
+export function planCall(map: ShardMap, call: Call): Plan {
+  const { route, words, keys, profile } = call
+  const one = (shard: ShardPort): Plan => ({ profile, parts: [{ shard, words, keys }], join: 'one', length: 0 })
+  switch (route.kind) {
+    case 'refused':
+      throw new UnsupportedCommandError(profile.name, route.hint)
+    case 'keyed':
+      return one(map.sameShard(profile.name, keys))
+    case 'split':
+      return planSplit(map, call)
+    case 'any':
+      return one(map.shards[0]!)
+    case 'channel':
+      return one(map.shardOf(words[route.at]))
+    case 'scan':
+      throw new UnsupportedCommandError(profile.name, 'a cursor walks over all shards; it cannot be part of a batch')
+    case 'all':
+      return { profile, parts: map.shards.map((shard) => ({ shard, words, keys })), join: route.join, length: 0 }
+  }
+}
+
+/** MGET, MSET, DEL…: by their key specification, one command per shard that owns some of the keys. */
+function planSplit(map: ShardMap, call: Call): Plan {
+  const { words, profile, facts } = call
+  const spec = readKeySpec(facts?.keySpecs?.[0] ?? '')
+  const places = spec === undefined ? [] : keyPlaces(spec, words)
+  // No key at all: the server's own complaint about the number of arguments is the answer, as with one server.
+  if (places.length === 0)
+    return { profile, parts: [{ shard: map.shards[0]!, words, keys: [] }], join: 'one', length: 0 }
+  const step = places.length > 1 ? places[1]! - places[0]! : words.length - places[0]!
+  const head = words.slice(0, places[0])
+  const open = new Map<ShardPort, { words: RedisArgument[]; keys: RedisArgument[]; places: number[] }>()
+  const parts: Part[] = []
+  places.forEach((at, position) => {
+    const key = words[at]!
+    const shard = map.shardOf(key)
+    let part = open.get(shard)
+    if (part === undefined || part.keys.length === MAX_KEYS_PER_PART) {
+      part = { words: [...head], keys: [], places: [] }
+      open.set(shard, part)
+      parts.push({ shard, ...part })
+    }
+    for (let i = 0; i < step; i++) part.words.push(words[at + i]!)
+    part.keys.push(key)
+    part.places.push(position)
+  })
+  if (parts.length === 1) return { profile, parts: [{ ...parts[0]!, words }], join: 'one', length: 0 }
+  const response = facts!.response
+  return { profile, parts, join: response === 'default-keyed' ? 'places' : (response as Join), length: places.length }
+}
+
+/** True when replies must come as plain numbers for the join to add them up. */
+export function needsPlainNumbers(plan: Plan): boolean {
+  return plan.join !== 'places' && plan.join !== 'one' && isNumeric(plan.join)
+}
+
+/** The joined reply of a plan whose parts have all ended; throws when too many failed. */
+export function joinPlan(plan: Plan, outcomes: readonly PartOutcome[]): unknown {
+  const failed = outcomes.filter((outcome) => 'error' in outcome)
+  if (failed.length > 0 && !(plan.join === 'one_succeeded' && failed.length < outcomes.length)) {
+    throw failureOf(plan, outcomes, failed)
+  }
+  const succeeded = failed.length === 0 ? outcomes : outcomes.filter((outcome) => 'reply' in outcome)
+  const reply = joinSucceeded(plan, succeeded)
+  if (plan.join === 'same' && reply === undefined) throw new MultiShardError(plan.profile.name, describe(outcomes))
+  return reply
+}
+
+/** What the parts that succeeded make together; entries of failed parts are left undefined. */
+export function joinSucceeded(plan: Plan, outcomes: readonly PartOutcome[]): unknown {
+  const replies = outcomes.map((outcome) => ('reply' in outcome ? outcome.reply : undefined))
+  if (plan.join === 'one') return replies[0]
+  if (plan.join === 'places') {
+    const list = new Array<unknown>(plan.length)
+    outcomes.forEach(({ part }, i) => {
+      part.places!.forEach((place, j) => {
+        list[place] = (replies[i] as readonly unknown[])[j]
+      })
+    })
+    return list
+  }
+  if (replies.length === 0) return undefined
+  const names = outcomes.map(({ part }) => part.shard.name)
+  return joinReplies(plan.join, replies, names)
+}
+
+/** One part's own error where there was only one part, or where every server said the very same. */
+function failureOf(plan: Plan, outcomes: readonly PartOutcome[], failed: readonly PartOutcome[]): unknown {
+  const errors = failed.map((outcome) => ('error' in outcome ? outcome.error : undefined))
+  const [first] = errors
+  if (outcomes.length === 1) return first
+  const unanimous =
+    failed.length === outcomes.length &&
+    errors.every((error) => error instanceof ErrorReply && error.message === (first as Error).message)
+  return unanimous ? first : new MultiShardError(plan.profile.name, describe(outcomes))
+}
+
+/** For MultiShardError: shard by shard what was asked of it and how it ended. */
+export function describe(outcomes: readonly PartOutcome[]): ShardOutcome[] {
+  return outcomes.map((outcome) => {
+    const { shard, keys } = outcome.part
+    return 'error' in outcome
+      ? { shard: shard.name, keys, error: outcome.error }
+      : { shard: shard.name, keys, result: outcome.reply }
+  })
+}
