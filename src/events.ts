@@ -16,8 +16,8 @@ export type RebuildReason =
   | 'watch-gap'
   | 'periodic-check'
 
-/** `connecting` → `ready` ⇄ `rebuilding`; `closed` is the end. Drawn in `shard/states.ts`. */
-export type ShardState = 'connecting' | 'ready' | 'rebuilding' | 'closed'
+/** Drawn, with every transition, in `shard/states.ts`. */
+export type ShardState = 'connecting' | 'ready' | 'holding' | 'rebuilding' | 'closed'
 
 /** A shard has moved to another address, and the new one has proved by ROLE that it is a master. One event per failover. */
 export interface FailoverEvent {

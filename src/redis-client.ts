@@ -1,6 +1,7 @@
 import type {
   CommandParser,
   RedisArgument,
+  RedisClient,
   RedisClientOptions,
   RedisClientType,
   RedisFunctions,
@@ -9,12 +10,13 @@ import type {
   RespVersions,
   TypeMapping,
 } from 'redis'
-import { AbortError, createClient, ErrorReply } from 'redis'
+import { AbortError, ClientClosedError, ClientOfflineError, createClient, ErrorReply } from 'redis'
 import { type Address, formatAddress } from './address.js'
 
 export type {
   CommandParser,
   RedisArgument,
+  RedisClient,
   RedisClientOptions,
   RedisClientType,
   RedisFunctions,
@@ -27,7 +29,7 @@ export type {
  * The one door to node-redis: nothing else in `src` imports it. It opens connections that never reconnect by themselves
  * (DESIGN R3), always have an error listener (R17) and can be destroyed at any moment, also while they connect.
  */
-export { AbortError, ErrorReply }
+export { AbortError, ClientClosedError, ClientOfflineError, ErrorReply }
 
 /** node-redis client options that a pool takes: all but those that name one server or that the pool decides itself. */
 export type ClientOptions<
@@ -108,10 +110,13 @@ export class Connection {
     return this.client.sendCommand(args, options)
   }
 
-  /** Calls back once, in the same tick as the end; at once when it has ended already. */
-  onEnd(listener: (cause: Error) => void): void {
+  /** Calls back once, in the same tick as the end; at once when it has ended already. Returns what takes it back. */
+  onEnd(listener: (cause: Error) => void): () => void {
     if (this.#cause !== undefined) listener(this.#cause)
     else this.#listeners.push(listener)
+    return () => {
+      this.#listeners = this.#listeners.filter((other) => other !== listener)
+    }
   }
 
   /** Closes the socket now and rejects all that is in flight. Never QUIT: the other side may be frozen. Idempotent. */

@@ -1,0 +1,163 @@
+import type { Address } from './address.js'
+import { CoarseClock } from './async/clock.js'
+import type { SentinelEvent, SentinelStateEvent } from './events.js'
+import type { Settings } from './options.js'
+import type { ConnectionFactory } from './redis-client.js'
+import {
+  type ConnectionKind,
+  CustomSource,
+  type MasterSource,
+  SentinelList,
+  SentinelResolver,
+  SentinelWatcher,
+  StaticSource,
+} from './sentinel/index.js'
+import { Shard, type ShardListener } from './shard/shard.js'
+import type { SentinelStats } from './stats.js'
+
+export interface AssemblyListener extends ShardListener {
+  onSentinelEvent(event: SentinelEvent): void
+  onSentinelState(event: SentinelStateEvent): void
+  onError(error: Error): void
+}
+
+export interface AssemblySettings {
+  readonly settings: Settings
+  readonly dataFactory: ConnectionFactory
+  readonly sentinelFactory: ConnectionFactory
+  readonly listener: AssemblyListener
+}
+
+/**
+ * One connected life of a pool, from `connect()` to `close()`: the shards, whoever knows their masters, and whoever hears
+ * of changes. News goes from the watcher to the one shard it concerns; nothing is decided here.
+ */
+export class Assembly {
+  readonly shards: readonly Shard[]
+  readonly #settings: Settings
+  readonly #source: MasterSource
+  readonly #watcher: SentinelWatcher | undefined
+  readonly #byName = new Map<string, Shard>()
+  readonly #abort = new AbortController()
+  #poll: NodeJS.Timeout | undefined
+  #watchResolver: (() => () => void) | undefined
+  #stopWatch: (() => void) | undefined
+  #checking = false
+
+  constructor(options: AssemblySettings) {
+    const { settings, dataFactory, sentinelFactory, listener } = options
+    this.#settings = settings
+    const connectionName = (kind: ConnectionKind) => `${settings.name}:${kind}`
+    const proof = { dataFactory, connectTimeoutMs: settings.connectTimeoutMs, mapAddress: settings.mapAddress }
+    if (settings.sentinels.length > 0) {
+      const list = new SentinelList(settings.sentinels)
+      const { sentinelTimeoutMs } = settings
+      this.#source = new SentinelResolver({ ...proof, list, sentinelFactory, sentinelTimeoutMs, connectionName })
+      this.#watcher = this.#makeWatcher(list, sentinelFactory, connectionName, listener)
+    } else if (settings.resolver !== undefined) {
+      const onError = (error: Error) => listener.onError(error)
+      const source = new CustomSource({ ...proof, resolver: settings.resolver, connectionName, onError })
+      this.#source = source
+      this.#watchResolver = () =>
+        source.watch([...this.#byName.keys()], (name) => this.#byName.get(name)?.trigger({ reason: 'switch-master' }))
+    } else {
+      const addresses = new Map(settings.masters.map(({ name, address }) => [name, settings.mapAddress(address!)]))
+      this.#source = new StaticSource({ ...proof, addresses, connectionName })
+    }
+    const clock = new CoarseClock(tickFor(settings))
+    this.shards = settings.masters.map(
+      ({ name }, index) =>
+        new Shard({ name, index, settings, source: this.#source, factory: dataFactory, clock, listener }),
+    )
+    for (const shard of this.shards) this.#byName.set(shard.name, shard)
+  }
+
+  /** Begins to look for every master, and to listen. */
+  start(): void {
+    this.#watcher?.start()
+    for (const shard of this.shards) shard.trigger({ reason: 'connect' })
+    this.#poll = setInterval(() => this.#check('periodic-check'), this.#settings.pollIntervalMs)
+    this.#poll.unref()
+    this.#stopWatch = this.#watchResolver?.()
+  }
+
+  sentinelStats(): readonly SentinelStats[] {
+    return this.#watcher?.stats() ?? []
+  }
+
+  /** Ends listening and asking, lets each shard finish its work, at most `timeoutMs`, and leaves no socket. */
+  async close(timeoutMs: number): Promise<void> {
+    await Promise.all(this.shards.map((shard) => shard.close(timeoutMs)))
+    this.destroy()
+  }
+
+  destroy(): void {
+    this.#abort.abort(new Error('closed'))
+    clearInterval(this.#poll)
+    this.#stopWatch?.()
+    this.#watcher?.close()
+    for (const shard of this.shards) shard.destroy()
+    this.#source.close()
+  }
+
+  #makeWatcher(
+    list: SentinelList,
+    sentinelFactory: ConnectionFactory,
+    connectionName: (kind: ConnectionKind) => string,
+    listener: AssemblyListener,
+  ): SentinelWatcher {
+    const { masters, mapAddress, heartbeatMs } = this.#settings
+    return new SentinelWatcher({
+      list,
+      sentinelFactory,
+      masterNames: masters.map((master) => master.name),
+      heartbeatMs,
+      mapAddress,
+      connectionName,
+      callbacks: {
+        onSwitch: (name, _from, to, sentinel) =>
+          this.#byName.get(name)?.trigger({ reason: 'switch-master', hint: to, hintedBy: sentinel }),
+        onProgress: (name, phase, candidate) => this.#followFailover(name, phase, candidate),
+        onRecheck: () => this.#check('watch-gap'),
+        onEvent: (event) => listener.onSentinelEvent(event),
+        onState: (event) => listener.onSentinelState(event),
+        onError: (error) => listener.onError(error),
+      },
+    })
+  }
+
+  #followFailover(name: string, phase: string, candidate: Address | undefined): void {
+    const shard = this.#byName.get(name)
+    if (shard === undefined) return
+    if (phase === 'aborted') shard.failoverOver()
+    else if (candidate !== undefined) shard.trigger({ reason: 'failover-progress', candidate })
+    else if (phase === 'selecting') shard.announceFailover()
+  }
+
+  /** Asks for every shard at once whether it still is where it was; only one that moved is looked at closer. */
+  async #check(reason: 'periodic-check' | 'watch-gap'): Promise<void> {
+    if (this.#checking) return
+    this.#checking = true
+    try {
+      const { sentinelTimeoutMs } = this.#settings
+      const names = this.shards.map((shard) => shard.name)
+      const signal = this.#abort.signal
+      const answers = await this.#source.lookup(names, { signal, timeoutMs: 2 * sentinelTimeoutMs })
+      for (const shard of this.shards) {
+        const named = answers.get(shard.name)
+        if (named === undefined || named instanceof Error) continue
+        shard.trigger({ reason, hint: named.address })
+      }
+    } catch {
+      // Aborted: the pool closes. What nobody could answer is told by the watcher, once per outage.
+    } finally {
+      this.#checking = false
+    }
+  }
+}
+
+/** Fine enough for the shortest deadline, coarse enough that an idle pool costs nothing to speak of. */
+function tickFor({ commandTimeoutMs, holdWritesMs }: Settings): number {
+  const shortest = Math.min(commandTimeoutMs || 5_000, holdWritesMs || 2_000)
+  return Math.max(5, Math.min(50, Math.floor(shortest / 10)))
+}

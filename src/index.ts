@@ -1,0 +1,24 @@
+/** Everything public. The ring alone, without Redis: `sharded-sentinel-pool/ring`. Servers for tests: `…/testing`. */
+export type { Address } from './address.js'
+export * from './errors.js'
+export type {
+  FailoverEvent,
+  LeaseLeakEvent,
+  PlacementUncheckedEvent,
+  PoolEvents,
+  RebuildReason,
+  ReconnectEvent,
+  SentinelEvent,
+  SentinelStateEvent,
+  ShardDownEvent,
+  ShardState,
+} from './events.js'
+export type { AddressMap, LeasePoolOptions, MasterOptions, PoolOptions } from './options.js'
+export { PLACEMENT_KEY } from './placement-guard.js'
+export { ShardedSentinelPool, type ShardedSentinelPoolConstructor } from './pool.js'
+export type { ClientOptions } from './redis-client.js'
+export * from './ring/index.js'
+export type { ResolvedAddress, Resolver } from './sentinel/index.js'
+export type { LeaseState, ReadFrom, RetryPolicy } from './shard/call.js'
+export type { PoolLease, ShardHandle } from './shard-handle.js'
+export type { PoolStats, SentinelStats, ShardStats } from './stats.js'

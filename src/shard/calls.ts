@@ -1,0 +1,264 @@
+import { Backoff } from '../async/backoff.js'
+import type { CoarseClock } from '../async/clock.js'
+import { bounded } from '../async/deadline.js'
+import { sleep } from '../async/sleep.js'
+import {
+  CommandTimeoutError,
+  ConnectionLostError,
+  PoolClosedError,
+  ShardedSentinelPoolError,
+  ShardUnavailableError,
+} from '../errors.js'
+import type { Settings } from '../options.js'
+import { AbortError, ErrorReply, type RedisArgument, type SendOptions } from '../redis-client.js'
+import type { CallOptions, CommandProfile } from './call.js'
+import { classifyFailure, replyCode } from './failure.js'
+import type { MasterLink } from './master-link.js'
+import type { SharedConnection } from './shared-connection.js'
+
+/** Between two sends of one call. The cap keeps a call that waits out a LOADING or a NOREPLICAS cheap for the server. */
+const REPEAT_BACKOFF = { minMs: 5, maxMs: 250 } as const
+
+type Args = readonly RedisArgument[]
+
+export interface CallsSettings {
+  readonly shard: string
+  readonly settings: Settings
+  readonly link: MasterLink
+  readonly clock: CoarseClock
+  readonly sendOptions: SendOptions | undefined
+}
+
+/** What happens to a call that does not simply go out and come back: it waits, is repeated, or ends in a typed error (R10–R12). */
+export class Calls {
+  repeats = 0
+  errors = 0
+  readonly #shard: string
+  readonly #settings: Settings
+  readonly #link: MasterLink
+  readonly #clock: CoarseClock
+  readonly #sendOptions: SendOptions | undefined
+
+  constructor(options: CallsSettings) {
+    this.#shard = options.shard
+    this.#settings = options.settings
+    this.#link = options.link
+    this.#clock = options.clock
+    this.#sendOptions = options.sendOptions
+  }
+
+  /** Sends now, or waits for a master and sends then. */
+  send(args: Args, profile: CommandProfile, options: CallOptions | undefined): Promise<unknown> {
+    return this.#send(args, profile, options, this.#deadline(this.#clock.now, options))
+  }
+
+  /** Repeats a call that failed with `failure` until it is answered, its deadline comes, or it may not be repeated. */
+  async recover(
+    failure: unknown,
+    args: Args,
+    profile: CommandProfile,
+    options: CallOptions | undefined,
+    since: number,
+  ): Promise<unknown> {
+    return this.#repeat(failure, profile, options, since, (deadline) => this.#send(args, profile, options, deadline))
+  }
+
+  /** Several commands back to back on one connection. See `ShardPort.sendBatch`. */
+  async sendBatch(
+    commands: readonly Args[],
+    profile: CommandProfile,
+    options: CallOptions | undefined,
+  ): Promise<readonly unknown[]> {
+    // node-redis would leave out the one command it cannot encode and send the rest of the transaction.
+    for (const args of commands) for (const arg of args) assertEncodable(arg)
+    const since = this.#clock.refresh()
+    const send = (deadline: number) => this.#sendBatchOnce(commands, profile, options, deadline)
+    try {
+      return await send(this.#deadline(since, options))
+    } catch (error) {
+      return this.#repeat(error, profile, options, since, send)
+    }
+  }
+
+  async #repeat<T>(
+    failure: unknown,
+    profile: CommandProfile,
+    options: CallOptions | undefined,
+    since: number,
+    send: (deadline: number) => Promise<T>,
+  ): Promise<T> {
+    const deadline = this.#deadline(since, options)
+    let backoff: Backoff | undefined
+    let error = failure
+    let sentAt = since
+    for (;;) {
+      const pause = this.#judge(error, profile, options, deadline, sentAt)
+      if (pause) {
+        backoff ??= new Backoff(REPEAT_BACKOFF)
+        await sleep(Math.min(backoff.next(), Math.max(0, deadline - this.#clock.refresh())))
+      }
+      this.repeats++
+      sentAt = this.#clock.refresh()
+      try {
+        return await send(deadline)
+      } catch (next) {
+        error = next
+      }
+    }
+  }
+
+  /** Decides whether a failed call is sent again (true: after a pause). @throws what the caller gets otherwise */
+  #judge(
+    error: unknown,
+    profile: CommandProfile,
+    options: CallOptions | undefined,
+    deadline: number,
+    sentAt: number,
+  ): boolean {
+    if (error instanceof ShardedSentinelPoolError) throw this.#counted(error)
+    const kind = classifyFailure(error)
+    if (kind === 'answered' || kind === 'caller') throw error
+    const retry = options?.retry ?? this.#settings.retry
+    const now = this.#clock.refresh()
+    if (kind === 'full') {
+      const { maxInFlight } = this.#settings
+      throw this.#counted(new ShardUnavailableError(this.#shard, 'too-many-in-flight', maxInFlight, { cause: error }))
+    }
+    if (kind === 'lost') {
+      const repeatable = retry === 'always' || (retry === 'safe' && profile.readOnly)
+      if (!repeatable || now >= deadline) throw this.#counted(this.#lostError(error, profile, options, deadline, now))
+      return false
+    }
+    if (kind === 'moved' || kind === 'stale-login') this.#refused(error as ErrorReply, sentAt)
+    if (retry === 'never' || now >= deadline) throw this.#refusedError(error, profile, options)
+    return kind !== 'not-sent'
+  }
+
+  /** A reply that says the node cannot serve: unless it is from the connection before, the master is looked for. */
+  #refused(reply: ErrorReply, sentAt: number): void {
+    if (this.#link.verifiedAt > sentAt) return
+    this.#link.lost(replyCode(reply) === 'MASTERDOWN' ? 'master-down-reply' : 'read-only-reply', reply)
+  }
+
+  #lostError(
+    cause: unknown,
+    profile: CommandProfile,
+    options: CallOptions | undefined,
+    deadline: number,
+    now: number,
+  ): ShardedSentinelPoolError {
+    if (this.#link.state === 'closed') return new PoolClosedError(undefined, { outcome: 'unknown', cause })
+    const timeoutMs = this.#timeoutMs(options)
+    // A fence gives up a little before the deadline of the oldest call it stands for.
+    const overdue = timeoutMs > 0 && deadline - now <= Math.min(250, timeoutMs / 4) + 2 * this.#clock.tickMs
+    return overdue
+      ? new CommandTimeoutError(this.#shard, profile.name, timeoutMs, 'unknown', { cause })
+      : new ConnectionLostError(this.#shard, profile.name, 'unknown', { cause })
+  }
+
+  /** It never ran, and time is up or it must not be sent again. What passes by itself is told as the server told it. */
+  #refusedError(error: unknown, profile: CommandProfile, options: CallOptions | undefined): unknown {
+    if (error instanceof ErrorReply) {
+      const kind = classifyFailure(error)
+      if (kind === 'not-yet' || kind === 'stale-login') return error
+      return this.#counted(new ShardUnavailableError(this.#shard, 'no-master', this.#link.waiting, { cause: error }))
+    }
+    if (this.#link.state === 'closed') return this.#counted(new PoolClosedError(undefined, { cause: error }))
+    const timeoutMs = this.#timeoutMs(options)
+    return this.#counted(new CommandTimeoutError(this.#shard, profile.name, timeoutMs, 'not-sent', { cause: error }))
+  }
+
+  #counted<E extends ShardedSentinelPoolError>(error: E): E {
+    this.errors++
+    return error
+  }
+
+  #timeoutMs(options: CallOptions | undefined): number {
+    return options?.timeoutMs ?? this.#settings.commandTimeoutMs
+  }
+
+  #deadline(since: number, options: CallOptions | undefined): number {
+    const timeoutMs = this.#timeoutMs(options)
+    return timeoutMs > 0 ? since + timeoutMs : Number.POSITIVE_INFINITY
+  }
+
+  #optionsFor(options: CallOptions | undefined): SendOptions | undefined {
+    return options?.typeMapping === undefined ? this.#sendOptions : { typeMapping: options.typeMapping }
+  }
+
+  async #send(
+    args: Args,
+    profile: CommandProfile,
+    options: CallOptions | undefined,
+    deadline: number,
+  ): Promise<unknown> {
+    let sentOn: SharedConnection | undefined
+    const send = async () => {
+      const shared = this.#link.usable(profile) ?? (await this.#link.connectionFor(profile, deadline))
+      if (options?.abortSignal?.aborted) throw new AbortError()
+      sentOn = shared
+      return shared.send(args, this.#optionsFor(options))
+    }
+    return this.#guarded(send(), profile, options, deadline, () => sentOn)
+  }
+
+  async #sendBatchOnce(
+    commands: readonly Args[],
+    profile: CommandProfile,
+    options: CallOptions | undefined,
+    deadline: number,
+  ): Promise<readonly unknown[]> {
+    let sentOn: SharedConnection | undefined
+    const send = async () => {
+      const shared = await this.#link.connectionFor(profile, deadline)
+      if (options?.abortSignal?.aborted) throw new AbortError()
+      sentOn = shared
+      const sentAt = this.#clock.refresh()
+      const sendOptions = this.#optionsFor(options)
+      // One synchronous run: nothing of anybody else's comes between, and node-redis flushes it in one write.
+      const parts = commands.map((args) =>
+        shared.send(args, sendOptions).catch((error) => this.#asEntry(error, sentAt)),
+      )
+      return Promise.all(parts)
+    }
+    return this.#guarded(send(), profile, options, deadline, () => sentOn)
+  }
+
+  /** Error replies are entries of a batch; only a loss ends the whole of it. */
+  #asEntry(error: unknown, sentAt: number): unknown {
+    if (!(error instanceof ErrorReply)) throw error
+    if (classifyFailure(error) === 'moved') this.#refused(error, sentAt)
+    return error
+  }
+
+  /** Only a call with a time-out or a signal of its own pays for a timer; all others are fenced (`SharedConnection`). */
+  async #guarded<T>(
+    call: Promise<T>,
+    profile: CommandProfile,
+    options: CallOptions | undefined,
+    deadline: number,
+    sentOn: () => SharedConnection | undefined,
+  ): Promise<T> {
+    if (options?.timeoutMs === undefined && options?.abortSignal === undefined) return call
+    const timeoutMs = Math.max(0, Math.min(deadline - this.#clock.refresh(), 2 ** 31 - 1))
+    const onTimeout = () => {
+      const shared = sentOn()
+      if (shared !== undefined) this.#link.suspect(shared)
+      const outcome = shared === undefined ? 'not-sent' : 'unknown'
+      return new CommandTimeoutError(this.#shard, profile.name, this.#timeoutMs(options), outcome)
+    }
+    try {
+      return await bounded(call, { timeoutMs, onTimeout, signal: options.abortSignal })
+    } catch (error) {
+      if (options.abortSignal?.aborted && error === options.abortSignal.reason) throw new AbortError()
+      throw error
+    }
+  }
+}
+
+function assertEncodable(arg: unknown): void {
+  if (typeof arg === 'string' || arg instanceof Uint8Array) return
+  throw new TypeError(
+    `an argument of a command must be a string or a Buffer, not ${arg === null ? 'null' : typeof arg}`,
+  )
+}

@@ -1,0 +1,220 @@
+import type { Pool } from 'generic-pool'
+import genericPool from 'generic-pool'
+import type { Backoff } from '../async/backoff.js'
+import { sleep } from '../async/sleep.js'
+import { type AcquirePicture, AcquireTimeoutError, PoolClosedError, ShardUnavailableError } from '../errors.js'
+import type { Connection } from '../redis-client.js'
+
+/** One exclusive connection and what it must be known by. `connection` is undefined only in a pool that is closing. */
+export interface Slot {
+  readonly connection: Connection | undefined
+  readonly generation: number
+  /** Set while it is out: `performance.now()` of the borrow. */
+  borrowedAt: number
+}
+
+export interface ShardConnectionsSettings {
+  readonly shard: string
+  readonly min: number
+  readonly max: number
+  readonly acquireTimeoutMs: number
+  readonly idleTimeoutMs: number
+  readonly maxWaiting: number
+  readonly backoff: Backoff
+  /** The generation a connection must have to be handed out. */
+  generation(): number
+  /** Opens a connection to the shard's verified master, waiting for one; rejects on abort or when it did not prove a master. */
+  open(signal: AbortSignal): Promise<{ connection: Connection; generation: number }>
+}
+
+/** generic-pool exports its class and queues, but its types do not say how they are put together. */
+interface GenericPoolParts {
+  readonly Pool: new (
+    evictor: new () => {
+      evict(config: EvictionConfig, resource: { obj: Slot; lastIdleTime: number }, idle: number): boolean
+    },
+    deque: unknown,
+    priorityQueue: unknown,
+    factory: { create(): Promise<Slot>; destroy(slot: Slot): Promise<void>; validate(slot: Slot): Promise<boolean> },
+    options: Record<string, unknown>,
+  ) => Pool<Slot>
+  readonly Deque: unknown
+  readonly PriorityQueue: unknown
+}
+
+interface EvictionConfig {
+  readonly idleTimeoutMillis: number
+  readonly min: number
+}
+
+/** Dead and outdated connections are swept out this often, so that `min` is refilled soon after a failover. */
+const EVICTION_RUN_MS = 1_000
+
+/**
+ * The exclusive connections of one shard: a generic-pool for life. What it needs to be told so that it behaves:
+ * a `create` that fails would make it spin (so ours waits with back-off until it succeeds or the pool closes), eviction is
+ * off by default and does not know of generations, and `drain()` has no deadline (so closing is ours).
+ */
+export class ShardConnections {
+  readonly #settings: ShardConnectionsSettings
+  readonly #pool: Pool<Slot>
+  /** Every slot with an open socket: idle, borrowed or under test. */
+  readonly #slots = new Set<Slot>()
+  readonly #borrowed = new Set<Slot>()
+  readonly #abort = new AbortController()
+  #onReturn: (() => void) | undefined
+
+  constructor(settings: ShardConnectionsSettings) {
+    this.#settings = settings
+    const { Pool: GenericPool, Deque, PriorityQueue } = genericPool as unknown as GenericPoolParts
+    const isGood = (slot: Slot) => this.#isGood(slot)
+    class GenerationEvictor {
+      evict(config: EvictionConfig, resource: { obj: Slot; lastIdleTime: number }, idle: number): boolean {
+        if (!isGood(resource.obj)) return true
+        return idle > config.min && Date.now() - resource.lastIdleTime > config.idleTimeoutMillis
+      }
+    }
+    this.#pool = new GenericPool(
+      GenerationEvictor,
+      Deque,
+      PriorityQueue,
+      {
+        create: () => this.#create(),
+        destroy: (slot) => this.#destroySlot(slot),
+        // A rejection here would be unhandled inside generic-pool.
+        validate: async (slot) => this.#isGood(slot),
+      },
+      {
+        min: settings.min,
+        max: settings.max,
+        autostart: false,
+        testOnBorrow: true,
+        acquireTimeoutMillis: settings.acquireTimeoutMs,
+        maxWaitingClients: settings.maxWaiting,
+        idleTimeoutMillis: settings.idleTimeoutMs,
+        evictionRunIntervalMillis: EVICTION_RUN_MS,
+        numTestsPerEvictionRun: settings.max,
+      },
+    )
+  }
+
+  /** Opens the first `min` connections in the background. */
+  start(): void {
+    if (!this.#abort.signal.aborted) this.#pool.start()
+  }
+
+  /** Sockets of this shard's exclusive connections. */
+  get sockets(): number {
+    return this.#slots.size
+  }
+
+  picture(): AcquirePicture {
+    let oldest = 0
+    const now = performance.now()
+    for (const slot of this.#borrowed) oldest = Math.max(oldest, now - slot.borrowedAt)
+    const { size, available: idle, borrowed, pending } = this.#pool
+    return { size, idle, borrowed, pending, oldestLeaseMs: Math.round(oldest) }
+  }
+
+  async acquire(): Promise<Slot & { readonly connection: Connection }> {
+    const { shard, acquireTimeoutMs } = this.#settings
+    const deadline = performance.now() + acquireTimeoutMs
+    for (;;) {
+      if (this.#abort.signal.aborted) throw new PoolClosedError()
+      const slot = await this.#borrow()
+      if (this.#isLive(slot)) return slot
+      // The generation moved on between the test and the hand-over.
+      await this.giveBack(slot, false)
+      if (performance.now() >= deadline) throw new AcquireTimeoutError(shard, acquireTimeoutMs, this.picture())
+    }
+  }
+
+  async #borrow(): Promise<Slot> {
+    const { shard, acquireTimeoutMs } = this.#settings
+    try {
+      const slot = await this.#pool.acquire()
+      slot.borrowedAt = performance.now()
+      this.#borrowed.add(slot)
+      return slot
+    } catch (error) {
+      if (this.#abort.signal.aborted) throw new PoolClosedError()
+      if ((error as Error).name === 'TimeoutError') {
+        throw new AcquireTimeoutError(shard, acquireTimeoutMs, this.picture())
+      }
+      throw new ShardUnavailableError(shard, 'too-many-waiting', this.#pool.pending, { cause: error })
+    }
+  }
+
+  /** `reusable`: clean, and good for the next caller; anything else is destroyed. Never rejects. */
+  async giveBack(slot: Slot, reusable: boolean): Promise<void> {
+    if (!this.#borrowed.delete(slot)) return
+    const good = reusable && !this.#abort.signal.aborted && this.#isGood(slot)
+    await (good ? this.#pool.release(slot) : this.#pool.destroy(slot)).catch(() => {})
+    if (this.#borrowed.size === 0) this.#onReturn?.()
+  }
+
+  /** Closes every socket of an older generation now, idle or borrowed; the records follow at borrow, return or eviction. */
+  retire(cause: Error): void {
+    for (const slot of this.#slots) {
+      if (slot.generation !== this.#settings.generation()) slot.connection?.destroy(cause)
+    }
+  }
+
+  /** Resolves when no connection is out, at once or when the last comes back. */
+  idle(): Promise<void> {
+    if (this.#borrowed.size === 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#onReturn = resolve
+    })
+  }
+
+  /** No socket and no timer is left when it returns. Idempotent. */
+  destroy(cause: Error): void {
+    if (this.#abort.signal.aborted) return
+    this.#abort.abort(cause)
+    for (const slot of this.#slots) slot.connection?.destroy(cause)
+    this.#slots.clear()
+    // Serves whoever still waits with placeholders (see #create), then stops the eviction timer.
+    for (const slot of this.#borrowed) this.#pool.destroy(slot).catch(() => {})
+    this.#borrowed.clear()
+    this.#onReturn?.()
+    this.#pool.drain().then(
+      () => this.#pool.clear().catch(() => {}),
+      () => {},
+    )
+  }
+
+  #isLive(slot: Slot): slot is Slot & { readonly connection: Connection } {
+    return slot.connection !== undefined && this.#isGood(slot)
+  }
+
+  #isGood(slot: Slot): boolean {
+    // While closing, a waiter is served anything at all so that its wait ends; `acquire` then says why.
+    if (this.#abort.signal.aborted) return true
+    return slot.connection !== undefined && !slot.connection.ended && slot.generation === this.#settings.generation()
+  }
+
+  async #create(): Promise<Slot> {
+    const { signal } = this.#abort
+    const { open, backoff } = this.#settings
+    while (!signal.aborted) {
+      try {
+        const { connection, generation } = await open(signal)
+        if (signal.aborted) connection.destroy()
+        backoff.reset()
+        const slot: Slot = { connection, generation, borrowedAt: 0 }
+        this.#slots.add(slot)
+        connection.onEnd(() => this.#slots.delete(slot))
+        return slot
+      } catch {
+        if (!signal.aborted) await sleep(backoff.next(), signal).catch(() => {})
+      }
+    }
+    return { connection: undefined, generation: -1, borrowedAt: 0 }
+  }
+
+  async #destroySlot(slot: Slot): Promise<void> {
+    slot.connection?.destroy()
+    this.#slots.delete(slot)
+  }
+}

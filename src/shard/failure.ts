@@ -1,0 +1,44 @@
+import { AbortError, ClientClosedError, ClientOfflineError, ErrorReply } from '../redis-client.js'
+
+/**
+ * What a failed call means (R10), decided from the error alone.
+ *
+ * - `'answered'`: the server executed it, or refused it for a reason that is the caller's: the error goes to the caller.
+ * - `'moved'`: refused unexecuted, and the node is not (or no longer) a master that can serve: find the master, repeat.
+ * - `'not-yet'`: refused unexecuted for a reason that passes by itself: wait a little, repeat.
+ * - `'stale-login'`: refused unexecuted since the connection's login is no longer good: connect again, repeat.
+ * - `'not-sent'`: no byte of it left.
+ * - `'full'`: not sent, since the connection's queue is at its bound.
+ * - `'lost'`: it was sent, or may have been, and no reply will come.
+ * - `'caller'`: the caller's own doing (an abort, an argument that cannot be encoded); nothing was sent.
+ */
+export type FailureKind = 'answered' | 'moved' | 'not-yet' | 'stale-login' | 'not-sent' | 'full' | 'lost' | 'caller'
+
+const BY_REPLY: Readonly<Record<string, FailureKind>> = {
+  READONLY: 'moved',
+  MASTERDOWN: 'moved',
+  UNBLOCKED: 'moved',
+  LOADING: 'not-yet',
+  NOREPLICAS: 'not-yet',
+  TRYAGAIN: 'not-yet',
+  BUSY: 'not-yet',
+  NOAUTH: 'stale-login',
+}
+
+/** The first word of an error reply, such as `READONLY`. */
+export function replyCode(error: ErrorReply): string {
+  const end = error.message.indexOf(' ')
+  return end < 0 ? error.message : error.message.slice(0, end)
+}
+
+export function classifyFailure(error: unknown): FailureKind {
+  if (error instanceof ErrorReply) {
+    const code = replyCode(error)
+    return Object.hasOwn(BY_REPLY, code) ? BY_REPLY[code]! : 'answered'
+  }
+  if (error instanceof AbortError || error instanceof TypeError) return 'caller'
+  if (!(error instanceof Error)) return 'caller'
+  if (error.message === 'The queue is full') return 'full'
+  // node-redis says these two before a command enters its queue.
+  return error instanceof ClientClosedError || error instanceof ClientOfflineError ? 'not-sent' : 'lost'
+}

@@ -1,0 +1,302 @@
+/* A little longer than most: the state, what moves it, and what a move does belong in one place. */
+import { type Address, sameAddress } from '../address.js'
+import type { CoarseClock } from '../async/clock.js'
+import { PoolClosedError, ShardUnavailableError } from '../errors.js'
+import type { RebuildReason, ShardState } from '../events.js'
+import type { Settings } from '../options.js'
+import type { Connection, ConnectionFactory } from '../redis-client.js'
+import { connectMaster, type MasterSource, type VerifiedMaster } from '../sentinel/index.js'
+import type { CommandProfile } from './call.js'
+import { Rebuilder, type Trigger } from './rebuild.js'
+import { SharedConnection } from './shared-connection.js'
+import { nextState, type ShardSignal } from './states.js'
+import { WaitingRoom } from './waiting-room.js'
+
+/** What the link tells: always after its own state is as told. */
+export interface LinkListener {
+  /** A new generation is in use. `from` is undefined for the first one; equal to `to` after a mere reconnect. */
+  onRetarget(change: {
+    from: Address | undefined
+    to: Address
+    reason: RebuildReason
+    generation: number
+    configEpoch: number | undefined
+    durationMs: number
+  }): void
+  onDown(reason: RebuildReason, cause: Error): void
+  onAttemptFailed(error: Error): void
+}
+
+export interface MasterLinkSettings {
+  readonly name: string
+  readonly settings: Settings
+  readonly source: MasterSource
+  readonly factory: ConnectionFactory
+  readonly clock: CoarseClock
+  readonly listener: LinkListener
+}
+
+/**
+ * The link of one shard to its verified master: the shared connections, the state machine, and the single-flight rebuild
+ * that every trigger leads to (R4). Calls wait here, bounded, while there is no master.
+ */
+export class MasterLink {
+  /** The connection ordinary calls may use right now; set in `ready` only, so that a call asks nothing else. */
+  open: SharedConnection | undefined
+  readonly #name: string
+  readonly #settings: Settings
+  readonly #factory: ConnectionFactory
+  readonly #clock: CoarseClock
+  readonly #listener: LinkListener
+  readonly #rebuilder: Rebuilder
+  readonly #room: WaitingRoom
+  #state: ShardState = 'connecting'
+  #shared: SharedConnection[] = []
+  #turn = 0
+  #address: Address | undefined
+  #configEpoch: number | undefined
+  #generation = 0
+  #verifiedAt = 0
+  #holdUntil = Number.POSITIVE_INFINITY
+  #down: { readonly at: number; readonly reason: RebuildReason } | undefined
+  #lastError: Error | undefined
+
+  constructor(options: MasterLinkSettings) {
+    const { name, settings } = options
+    this.#name = name
+    this.#settings = settings
+    this.#factory = options.factory
+    this.#clock = options.clock
+    this.#listener = options.listener
+    this.#rebuilder = new Rebuilder({
+      masterName: name,
+      source: options.source,
+      attemptTimeoutMs: settings.connectTimeoutMs + 2 * settings.sentinelTimeoutMs,
+      onVerified: (verified, trigger, startedAt) => this.#adopt(verified, trigger, startedAt),
+      onFailed: (error) => {
+        this.#lastError = error
+        this.#listener.onAttemptFailed(error)
+        return this.#state !== 'ready' || this.#shared.some((shared) => shared.late)
+      },
+    })
+    this.#room = new WaitingRoom({
+      maxWaiting: settings.pool.maxWaiting,
+      full: (waiting) => new ShardUnavailableError(name, 'too-many-waiting', waiting, { cause: this.#lastError }),
+      overdue: (waiting) => new ShardUnavailableError(name, 'no-master', waiting, { cause: this.#lastError }),
+    })
+  }
+
+  get state(): ShardState {
+    return this.#state
+  }
+
+  get address(): Address | undefined {
+    return this.#address
+  }
+
+  get configEpoch(): number | undefined {
+    return this.#configEpoch
+  }
+
+  get generation(): number {
+    return this.#generation
+  }
+
+  /** `clock.now` of the last verification: an answer to something sent before it is from the connection before. */
+  get verifiedAt(): number {
+    return this.#verifiedAt
+  }
+
+  /** Why the last attempt to find the master failed; undefined once one has succeeded. */
+  get lastError(): Error | undefined {
+    return this.#lastError
+  }
+
+  get waiting(): number {
+    return this.#room.size
+  }
+
+  get sockets(): number {
+    return this.#shared.filter((shared) => !shared.connection.ended).length
+  }
+
+  get rebuilds(): number {
+    return this.#rebuilder.runs
+  }
+
+  /** A connection this command may use now, or undefined when it has to wait. */
+  usable(profile: CommandProfile): SharedConnection | undefined {
+    if (this.#state !== 'ready' && !(this.#state === 'holding' && profile.readOnly)) return undefined
+    const shared = this.#shared
+    if (shared.length < 2) return shared[0]
+    this.#turn = (this.#turn + 1) % shared.length
+    return shared[this.#turn]
+  }
+
+  /** The same, waiting for it until `deadline` at the longest. @throws ShardUnavailableError, PoolClosedError */
+  async connectionFor(profile: CommandProfile, deadline: number): Promise<SharedConnection> {
+    for (;;) {
+      const shared = this.usable(profile)
+      if (shared !== undefined) return shared
+      if (this.#state === 'closed') throw new PoolClosedError()
+      await this.#room.enter(deadline)
+    }
+  }
+
+  /** Looks for the master. Traffic goes on meanwhile, unless a message names another node: then writes are held. */
+  trigger(trigger: Trigger): void {
+    const news = trigger.candidate ?? trigger.hint
+    if (news !== undefined) {
+      // The same switch, told by the next sentinel: done already (R4).
+      if (this.#state === 'ready' && this.#address !== undefined && sameAddress(news, this.#address)) return
+      this.#hold()
+    }
+    this.#rebuilder.trigger({ ...trigger, followMs: this.#settings.holdWritesMs })
+  }
+
+  /** A failover of this shard has begun; nobody is selected yet. */
+  announce(): void {
+    this.#hold()
+  }
+
+  /** The announced failover is off. */
+  over(): void {
+    if (this.#state !== 'holding') return
+    this.#rebuilder.stopFollowing()
+    if (!this.#rebuilder.running) this.#signal('over')
+  }
+
+  /** This node has proved that it is no master (READONLY, MASTERDOWN), or cannot be used any more. */
+  lost(reason: RebuildReason, cause: Error): void {
+    if (this.#state === 'closed') return
+    this.#signal('lost')
+    if (this.#down === undefined) {
+      this.#down = { at: performance.now(), reason }
+      this.#lastError ??= cause
+      this.#listener.onDown(reason, cause)
+    }
+    this.#rebuilder.trigger({ reason })
+  }
+
+  /** Called by the coarse clock. */
+  tick(now: number): void {
+    this.#room.sweep(now)
+    for (const shared of this.#shared) shared.tick(now)
+    if (this.#state === 'holding' && now >= this.#holdUntil) this.#signal('over')
+  }
+
+  /** A call on `shared` ran out of time: is it the connection, or only a slow command? */
+  suspect(shared: SharedConnection): void {
+    shared.probe(this.#clock.refresh())
+    this.#rebuilder.trigger({ reason: 'call-timeout' })
+  }
+
+  close(cause: Error): void {
+    if (this.#state === 'closed') return
+    this.#signal('close')
+    this.#rebuilder.stop()
+    this.#room.fail(new PoolClosedError())
+    for (const shared of this.#shared) shared.destroy(cause)
+    this.#shared = []
+  }
+
+  #hold(): void {
+    if (this.#state !== 'ready' || this.#settings.holdWritesMs === 0) return
+    this.#holdUntil = this.#clock.refresh() + this.#settings.holdWritesMs
+    this.#signal('announced')
+  }
+
+  #signal(signal: ShardSignal): void {
+    const next = nextState(this.#state, signal)
+    if (next === this.#state) return
+    this.#state = next
+    this.open = next === 'ready' && this.#shared.length === 1 ? this.#shared[0] : undefined
+    if (next === 'ready') this.#room.open()
+  }
+
+  #adopt(verified: VerifiedMaster, trigger: Trigger, startedAt: number): void {
+    if (this.#state === 'closed') return verified.connection.destroy()
+    this.#lastError = undefined
+    const same = this.#address !== undefined && sameAddress(verified.address, this.#address)
+    if (same && this.#standsAfter(startedAt)) {
+      verified.connection.destroy()
+      this.#configEpoch = verified.configEpoch ?? this.#configEpoch
+      this.#down = undefined
+      this.#verifiedAt = this.#clock.refresh()
+      this.#signal('verified')
+      return
+    }
+    this.#retarget(verified, trigger, startedAt)
+  }
+
+  /** Whether every shared connection is alive, and has answered what it was asked before the verification began. */
+  #standsAfter(startedAt: number): boolean {
+    return (
+      this.#shared.length > 0 &&
+      this.#shared.every((shared) => !shared.connection.ended && !shared.owesSince(startedAt))
+    )
+  }
+
+  #retarget(verified: VerifiedMaster, trigger: Trigger, startedAt: number): void {
+    const from = this.#address
+    const old = this.#shared
+    const since = this.#down ?? { at: startedAt, reason: trigger.reason }
+    this.#down = undefined
+    this.#generation++
+    this.#address = verified.address
+    this.#configEpoch = verified.configEpoch
+    this.#verifiedAt = this.#clock.refresh()
+    this.#shared = [this.#share(verified.connection)]
+    this.open = undefined
+    this.#state = nextState(this.#state, 'verified')
+    if (this.#settings.sharedConnections === 1) this.open = this.#shared[0]
+    else void this.#openMore(this.#generation)
+    // From here on nothing more is sent to the old node (R9): its connections are cut before a waiting call goes on.
+    for (const shared of old) shared.destroy(new Error('the shard has a new master'))
+    this.#listener.onRetarget({
+      from,
+      to: verified.address,
+      reason: since.reason,
+      generation: this.#generation,
+      configEpoch: this.#configEpoch,
+      durationMs: Math.round(performance.now() - since.at),
+    })
+    this.#room.open()
+    // It may have ended between the proof and now.
+    if (verified.connection.ended) this.lost('connection-lost', verified.connection.cause!)
+  }
+
+  #share(connection: Connection): SharedConnection {
+    const generation = this.#generation
+    return new SharedConnection(connection, this.#clock.now, {
+      generation,
+      commandTimeoutMs: this.#settings.commandTimeoutMs,
+      heartbeatMs: this.#settings.heartbeatMs,
+      tickMs: this.#clock.tickMs,
+      onLost: (shared, cause) => {
+        if (generation !== this.#generation || !this.#shared.includes(shared)) return
+        this.lost(shared.timedOut ? 'call-timeout' : 'connection-lost', cause)
+      },
+      onLate: () => this.#rebuilder.trigger({ reason: 'call-timeout' }),
+    })
+  }
+
+  /** The second and further shared connections, one after another; the first serves meanwhile. */
+  async #openMore(generation: number): Promise<void> {
+    const { sharedConnections, connectTimeoutMs, name } = this.#settings
+    while (generation === this.#generation && this.#shared.length < sharedConnections && this.#state !== 'closed') {
+      const address = this.#address!
+      const opened = await connectMaster({
+        masterName: this.#name,
+        factory: this.#factory,
+        address,
+        connectionName: `${name}:${this.#name}:shared`,
+        timeoutMs: connectTimeoutMs,
+      }).catch(() => undefined)
+      if (opened === undefined) return
+      if (generation === this.#generation && (this.#state as ShardState) !== 'closed')
+        this.#shared.push(this.#share(opened))
+      else opened.destroy()
+    }
+  }
+}

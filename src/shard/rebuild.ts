@@ -1,0 +1,139 @@
+import { type Address, sameAddress } from '../address.js'
+import { Backoff } from '../async/backoff.js'
+import { sleep } from '../async/sleep.js'
+import type { RebuildReason } from '../events.js'
+import type { MasterSource, VerifiedMaster } from '../sentinel/index.js'
+
+/** Why a shard's master should be looked for, and what the messenger said about it. */
+export interface Trigger {
+  readonly reason: RebuildReason
+  /** Where the message says the master is now: a hint, never an order (R3). */
+  readonly hint?: Address | undefined
+  /** The sentinel that said so; it is asked first. */
+  readonly hintedBy?: Address | undefined
+  /** The node a failover's leader has selected: it is asked for its ROLE until it is a master. */
+  readonly candidate?: Address | undefined
+  /** Longest time to follow the candidate, in ms. */
+  readonly followMs?: number | undefined
+}
+
+export interface RebuilderSettings {
+  readonly masterName: string
+  readonly source: MasterSource
+  /** Bound of one attempt, in ms. */
+  readonly attemptTimeoutMs: number
+  /** Takes over the verified master; the connection is the callee's from then on. */
+  onVerified(verified: VerifiedMaster, trigger: Trigger, startedAt: number): void
+  /** One attempt failed. False ends the run: the shard can do without. */
+  onFailed(error: Error, trigger: Trigger): boolean
+}
+
+class Superseded extends Error {}
+
+/** Waits between attempts: the first retry is almost at once, since a promoted node is a master within milliseconds. */
+const BACKOFF = { minMs: 10, maxMs: 500 } as const
+
+/**
+ * One run at a time that finds a shard's master (R2, R4): whatever triggers it while it is under way joins it. A trigger
+ * that knows more than the attempt under way (another hint) replaces that attempt, not the run.
+ */
+export class Rebuilder {
+  readonly #settings: RebuilderSettings
+  readonly #stop = new AbortController()
+  #attempt: { readonly trigger: Trigger; readonly abort: AbortController } | undefined
+  #newer: Trigger | undefined
+  /** Runs since birth, for stats. */
+  runs = 0
+
+  constructor(settings: RebuilderSettings) {
+    this.#settings = settings
+  }
+
+  get running(): boolean {
+    return this.#attempt !== undefined
+  }
+
+  trigger(trigger: Trigger): void {
+    if (this.#stop.signal.aborted) return
+    const running = this.#attempt
+    if (running === undefined) {
+      this.#attempt = { trigger, abort: new AbortController() }
+      void this.#run(trigger)
+      return
+    }
+    const news = trigger.candidate ?? trigger.hint
+    const known = running.trigger.candidate ?? running.trigger.hint
+    if (news === undefined || (known !== undefined && sameAddress(news, known))) return
+    // The run keeps its first reason; only where to look changes.
+    this.#newer = { ...trigger, reason: running.trigger.reason }
+    running.abort.abort(new Superseded())
+  }
+
+  /** The failover that a candidate was followed for is off: ask the sentinels again. */
+  stopFollowing(): void {
+    const running = this.#attempt
+    if (running?.trigger.candidate === undefined) return
+    this.#newer = { reason: running.trigger.reason }
+    running.abort.abort(new Superseded())
+  }
+
+  /** Ends the run, if any, at once. Nothing starts after it. */
+  stop(): void {
+    this.#stop.abort(new Error('closed'))
+    this.#attempt?.abort.abort(new Error('closed'))
+  }
+
+  async #run(first: Trigger): Promise<void> {
+    const startedAt = performance.now()
+    const backoff = new Backoff(BACKOFF)
+    this.runs++
+    let trigger = first
+    while (!this.#stop.signal.aborted) {
+      const abort = new AbortController()
+      this.#attempt = { trigger, abort }
+      const outcome = await this.#try(trigger, abort.signal)
+      const newer = this.#newer
+      this.#newer = undefined
+      if (this.#stop.signal.aborted) {
+        if (!(outcome instanceof Error)) outcome.connection.destroy()
+        break
+      }
+      if (!(outcome instanceof Error)) {
+        this.#attempt = undefined
+        this.#settings.onVerified(outcome, trigger, startedAt)
+        const news = newer?.candidate ?? newer?.hint
+        if (newer !== undefined && news !== undefined && !sameAddress(news, outcome.address)) this.trigger(newer)
+        return
+      }
+      if (newer !== undefined) {
+        trigger = newer
+        continue
+      }
+      // A candidate that did not become master in time is forgotten; a hint is not held against the sentinels' answer.
+      trigger = { reason: trigger.reason }
+      if (!this.#settings.onFailed(outcome, trigger)) break
+      await sleep(backoff.next(), abort.signal).catch(() => {})
+      trigger = this.#newer ?? trigger
+      this.#newer = undefined
+    }
+    this.#attempt = undefined
+  }
+
+  async #try(trigger: Trigger, signal: AbortSignal): Promise<VerifiedMaster | Error> {
+    const { masterName, source, attemptTimeoutMs } = this.#settings
+    try {
+      if (trigger.candidate !== undefined) {
+        const timeoutMs = trigger.followMs ?? attemptTimeoutMs
+        return await source.followCandidate(masterName, trigger.candidate, { signal, timeoutMs })
+      }
+      return await source.resolve(masterName, {
+        signal,
+        timeoutMs: attemptTimeoutMs,
+        ...(trigger.hint === undefined ? {} : { hint: trigger.hint }),
+        ...(trigger.hintedBy === undefined ? {} : { hintedBy: trigger.hintedBy }),
+      })
+    } catch (error) {
+      return error as Error
+    }
+  }
+}

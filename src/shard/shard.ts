@@ -1,0 +1,295 @@
+import type { Address } from '../address.js'
+import { sameAddress } from '../address.js'
+import { Backoff } from '../async/backoff.js'
+import type { CoarseClock } from '../async/clock.js'
+import { bounded } from '../async/deadline.js'
+import { PoolClosedError } from '../errors.js'
+import type { FailoverEvent, LeaseLeakEvent, ReconnectEvent, ShardDownEvent, ShardState } from '../events.js'
+import type { Settings } from '../options.js'
+import type { Connection, ConnectionFactory, RedisArgument, SendOptions } from '../redis-client.js'
+import { connectMaster, type MasterSource } from '../sentinel/index.js'
+import type { ShardStats } from '../stats.js'
+import type { CallOptions, CommandProfile, ShardPort } from './call.js'
+import { Calls } from './calls.js'
+import { ShardConnections } from './connections.js'
+import { Lease } from './lease.js'
+import { MasterLink } from './master-link.js'
+import type { Trigger } from './rebuild.js'
+
+export interface ShardListener {
+  /** One attempt to find the master has failed; the next follows, or not. */
+  onAttemptFailed(shard: string, error: Error): void
+  onFailover(event: FailoverEvent): void
+  onReconnect(event: ReconnectEvent): void
+  onDown(event: ShardDownEvent): void
+  onLeak(event: LeaseLeakEvent): void
+}
+
+export interface ShardSettings {
+  readonly name: string
+  readonly index: number
+  readonly settings: Settings
+  readonly source: MasterSource
+  readonly factory: ConnectionFactory
+  readonly clock: CoarseClock
+  readonly listener: ShardListener
+}
+
+const CONNECT_BACKOFF = { minMs: 50, maxMs: 2_000 } as const
+const PING: readonly RedisArgument[] = ['PING']
+
+/** One shard: good connections to its master, whatever happens to that master. */
+export class Shard implements ShardPort {
+  readonly name: string
+  readonly index: number
+  readonly clock: CoarseClock
+  settled = 0
+  readonly #settings: Settings
+  readonly #factory: ConnectionFactory
+  readonly #listener: ShardListener
+  readonly #link: MasterLink
+  readonly #calls: Calls
+  readonly #connections: ShardConnections
+  readonly #leases = new Set<Lease>()
+  readonly #sendOptions: SendOptions | undefined
+  readonly #stopClock: () => void
+  #whenReady: (() => void)[] = []
+  #sent = 0
+  #failovers = 0
+  #reconnects = 0
+
+  constructor(options: ShardSettings) {
+    const { name, settings, clock, factory } = options
+    this.name = name
+    this.index = options.index
+    this.clock = clock
+    this.#settings = settings
+    this.#factory = factory
+    this.#listener = options.listener
+    this.#sendOptions = factory.typeMapping === undefined ? undefined : { typeMapping: factory.typeMapping }
+    this.#link = new MasterLink({
+      ...options,
+      listener: {
+        onRetarget: (change) => this.#retargeted(change),
+        onAttemptFailed: (error) => this.#listener.onAttemptFailed(name, error),
+        onDown: (reason, cause) => this.#listener.onDown({ shard: name, address: this.address, reason, cause }),
+      },
+    })
+    this.#calls = new Calls({ shard: name, settings, clock, link: this.#link, sendOptions: this.#sendOptions })
+    this.#connections = new ShardConnections({
+      ...settings.pool,
+      shard: name,
+      backoff: new Backoff(CONNECT_BACKOFF),
+      generation: () => this.#link.generation,
+      open: (signal) => this.#openExclusive(signal),
+    })
+    this.#stopClock = clock.onTick((now) => this.#tick(now))
+  }
+
+  get state(): ShardState {
+    return this.#link.state
+  }
+
+  /** Where the verified master listens; undefined before the first one. */
+  get address(): Address | undefined {
+    return this.#link.address
+  }
+
+  get generation(): number {
+    return this.#link.generation
+  }
+
+  /** Why the last attempt to find the master failed; undefined once one has succeeded. */
+  get lastError(): Error | undefined {
+    return this.#link.lastError
+  }
+
+  stats(): ShardStats {
+    const link = this.#link
+    return {
+      name: this.name,
+      state: link.state,
+      address: link.address,
+      generation: link.generation,
+      configEpoch: link.configEpoch,
+      calls: this.#sent,
+      inFlight: this.#sent - this.settled,
+      waiting: link.waiting,
+      errors: this.#calls.errors,
+      repeats: this.#calls.repeats,
+      failovers: this.#failovers,
+      reconnects: this.#reconnects,
+      rebuilds: link.rebuilds,
+      leases: this.#connections.picture(),
+      sockets: link.sockets + this.#connections.sockets,
+    }
+  }
+
+  send(args: readonly RedisArgument[], profile: CommandProfile, options: CallOptions | undefined): Promise<unknown> {
+    this.#sent++
+    const open = this.#link.open
+    if (open !== undefined && options === undefined) return open.send(args, this.#sendOptions)
+    return this.#calls.send(args, profile, options)
+  }
+
+  recover(
+    error: unknown,
+    args: readonly RedisArgument[],
+    profile: CommandProfile,
+    options: CallOptions | undefined,
+    since: number,
+  ): Promise<unknown> {
+    return this.#calls.recover(error, args, profile, options, since)
+  }
+
+  /** `send` and `recover` in one, for whoever is not in a hurry. */
+  async execute(args: readonly RedisArgument[], profile: CommandProfile, options?: CallOptions): Promise<unknown> {
+    const since = this.clock.now
+    try {
+      return await this.send(args, profile, options)
+    } catch (error) {
+      return await this.recover(error, args, profile, options, since)
+    } finally {
+      this.settled++
+    }
+  }
+
+  async sendBatch(
+    commands: readonly (readonly RedisArgument[])[],
+    profile: CommandProfile,
+    options: CallOptions | undefined,
+  ): Promise<readonly unknown[]> {
+    this.#sent++
+    try {
+      return await this.#calls.sendBatch(commands, profile, options)
+    } finally {
+      this.settled++
+    }
+  }
+
+  /** Takes an exclusive connection. @throws AcquireTimeoutError, ShardUnavailableError, PoolClosedError */
+  async acquire(): Promise<Lease> {
+    if (this.state === 'closed') throw new PoolClosedError()
+    const slot = await this.#connections.acquire()
+    const lease = new Lease({
+      shard: this.name,
+      connection: slot.connection,
+      stack: this.#settings.leakWarningMs > 0 ? new Error('taken here').stack : undefined,
+      giveBack: (reusable) => {
+        this.#leases.delete(lease)
+        return this.#connections.giveBack(slot, reusable)
+      },
+    })
+    this.#leases.add(lease)
+    return lease
+  }
+
+  /** Looks for the master, for the reason named. Joins the run under way. */
+  trigger(trigger: Trigger): void {
+    this.#link.trigger(trigger)
+  }
+
+  /** Sentinel has begun a failover of this shard. */
+  announceFailover(): void {
+    this.#link.announce()
+  }
+
+  /** Sentinel has given the announced failover up, or ended it. */
+  failoverOver(): void {
+    this.#link.over()
+  }
+
+  /** Resolves as soon as there is a verified master; at once when there is one. Rejects when the signal aborts. */
+  whenReady(signal: AbortSignal): Promise<void> {
+    if (this.state === 'ready' || this.state === 'holding') return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason as Error)
+      const finish = () => {
+        signal.removeEventListener('abort', onAbort)
+        resolve()
+      }
+      const onAbort = () => {
+        this.#whenReady = this.#whenReady.filter((waiting) => waiting !== finish)
+        reject(signal.reason as Error)
+      }
+      signal.addEventListener('abort', onAbort, { once: true })
+      this.#whenReady.push(finish)
+    })
+  }
+
+  /** Waits for leases and calls in flight, at most `timeoutMs`, then destroys what is left. */
+  async close(timeoutMs: number): Promise<void> {
+    const work = Promise.all([this.#connections.idle(), this.#drained()])
+    await bounded(work, { timeoutMs, onTimeout: () => new Error('time is up') }).catch(() => {})
+    this.destroy()
+  }
+
+  /** No socket and no timer is left when it returns. Idempotent. */
+  destroy(): void {
+    const cause = new PoolClosedError()
+    this.#stopClock()
+    this.#link.close(cause)
+    for (const lease of this.#leases) lease.poison('closed', cause)
+    this.#leases.clear()
+    this.#connections.destroy(cause)
+    this.#whenReady = []
+  }
+
+  /** Redis answers in order: when a PING that was sent last is answered, so is all before it. */
+  async #drained(): Promise<void> {
+    const open = await this.#link.connectionFor({ name: 'PING', readOnly: false }, Number.POSITIVE_INFINITY)
+    await open.connection.send(PING).catch(() => {})
+  }
+
+  #tick(now: number): void {
+    this.#link.tick(now)
+    const { leakWarningMs } = this.#settings
+    if (leakWarningMs === 0) return
+    for (const lease of this.#leases) {
+      const ageMs = now - lease.takenAt
+      if (ageMs < leakWarningMs || !lease.reportLeakOnce()) continue
+      this.#listener.onLeak({ shard: this.name, ageMs: Math.round(ageMs), stack: lease.stack })
+    }
+  }
+
+  #retargeted(change: Omit<FailoverEvent, 'shard'>): void {
+    const { from, to, ...rest } = change
+    const cause = new Error('the shard has a new master')
+    for (const lease of this.#leases) lease.poison('failover', cause)
+    this.#connections.retire(cause)
+    this.#connections.start()
+    const waiting = this.#whenReady
+    this.#whenReady = []
+    for (const resolve of waiting) resolve()
+    if (from === undefined) return
+    if (sameAddress(from, to)) {
+      this.#reconnects++
+      const { reason, generation, durationMs } = rest
+      this.#listener.onReconnect({ shard: this.name, address: to, reason, generation, durationMs })
+    } else {
+      this.#failovers++
+      this.#listener.onFailover({ shard: this.name, from, to, ...rest })
+    }
+  }
+
+  /** An exclusive connection is proved like the shared one, each time one is made (R3). */
+  async #openExclusive(signal: AbortSignal): Promise<{ connection: Connection; generation: number }> {
+    await this.whenReady(signal)
+    const generation = this.#link.generation
+    try {
+      const connection = await connectMaster({
+        masterName: this.name,
+        factory: this.#factory,
+        address: this.address!,
+        connectionName: `${this.#settings.name}:${this.name}:lease`,
+        timeoutMs: this.#settings.connectTimeoutMs,
+        signal,
+      })
+      return { connection, generation }
+    } catch (error) {
+      // The node is no master any more, or not to be reached: whether the shared connection has noticed yet or not.
+      if (!signal.aborted && generation === this.#link.generation) this.#link.trigger({ reason: 'connection-lost' })
+      throw error
+    }
+  }
+}

@@ -1,0 +1,132 @@
+import type { Connection, RedisArgument, SendOptions } from '../redis-client.js'
+
+export interface SharedConnectionSettings {
+  readonly generation: number
+  /** Deadline of a call in ms; 0: calls have none, and only the heartbeat watches the connection. */
+  readonly commandTimeoutMs: number
+  /** A quiet connection is asked for a sign of life this often, in ms. */
+  readonly heartbeatMs: number
+  readonly tickMs: number
+  /** The connection is gone, and all that was in flight on it has been rejected. */
+  onLost(connection: SharedConnection, cause: Error): void
+  /** An answer is late enough to be suspicious; the connection still stands. Once per lateness. */
+  onLate(connection: SharedConnection): void
+}
+
+const PING: readonly RedisArgument[] = ['PING']
+
+/**
+ * One pipelined connection for everybody's ordinary commands.
+ *
+ * Deadlines cost nothing per command: a fence. While calls go out, a PING follows them every `fenceMs`; Redis answers in
+ * order, so a PING that is answered proves that all before it were, and one that is overdue means that all before it are:
+ * the connection is destroyed, which rejects them. A fence is due `fenceMs` and a tick early, so that the call that was
+ * sent just after the one before still ends by its own deadline.
+ */
+export class SharedConnection {
+  readonly generation: number
+  readonly #connection: Connection
+  readonly #settings: SharedConnectionSettings
+  readonly #fenceMs: number
+  readonly #overdueMs: number
+  readonly #lateMs: number
+  /** When each unanswered fence was sent, oldest first. Bounded by `overdueMs / fenceMs`. */
+  #fences: number[] = []
+  #lastFence: number
+  #lastTick: number
+  #lateReported = false
+  #timedOut = false
+  /** Calls sent in all; a change since the last fence is what makes the next one necessary. */
+  sent = 0
+  #sentAtFence = 0
+  readonly #onFence = () => this.#fenceAnswered()
+  readonly #onFenceLost = () => {}
+
+  constructor(connection: Connection, now: number, settings: SharedConnectionSettings) {
+    this.generation = settings.generation
+    this.#connection = connection
+    this.#settings = settings
+    const timeout = settings.commandTimeoutMs > 0 ? settings.commandTimeoutMs : settings.heartbeatMs
+    this.#fenceMs = Math.min(250, timeout / 4)
+    this.#overdueMs = Math.max(settings.tickMs, timeout - this.#fenceMs - settings.tickMs)
+    this.#lateMs = Math.min(500, this.#overdueMs / 2)
+    this.#lastFence = now
+    this.#lastTick = now
+    connection.onEnd((cause) => settings.onLost(this, cause))
+  }
+
+  get connection(): Connection {
+    return this.#connection
+  }
+
+  /** True when an answer is late right now. */
+  get late(): boolean {
+    return this.#lateReported
+  }
+
+  /** True when something that was asked at `time` or before is still unanswered. */
+  owesSince(time: number): boolean {
+    return this.#fences[0] !== undefined && this.#fences[0] <= time
+  }
+
+  /** True when the connection was given up because a call reached its deadline. */
+  get timedOut(): boolean {
+    return this.#timedOut
+  }
+
+  send(args: readonly RedisArgument[], options: SendOptions | undefined): Promise<unknown> {
+    this.sent++
+    return this.#connection.send(args, options)
+  }
+
+  /** Called by the coarse clock. */
+  tick(now: number): void {
+    if (this.#connection.ended) return
+    this.#forgiveOwnStall(now)
+    const oldest = this.#fences[0]
+    if (oldest !== undefined) {
+      const age = now - oldest
+      if (age >= this.#overdueMs) {
+        this.#timedOut = true
+        this.destroy(new Error(`no answer for ${Math.round(age)} ms`))
+        return
+      }
+      if (age >= this.#lateMs && !this.#lateReported) {
+        this.#lateReported = true
+        this.#settings.onLate(this)
+      }
+    }
+    const since = now - this.#lastFence
+    const due = this.sent !== this.#sentAtFence ? since >= this.#fenceMs : since >= this.#settings.heartbeatMs
+    if (due) this.#fence(now)
+  }
+
+  /** Asks for a sign of life now: somebody's call on this connection ran out of time. */
+  probe(now: number): void {
+    if (this.#fences.length === 0 && !this.#connection.ended) this.#fence(now)
+  }
+
+  destroy(cause: Error): void {
+    this.#connection.destroy(cause)
+  }
+
+  #fence(now: number): void {
+    this.#lastFence = now
+    this.#sentAtFence = this.sent
+    this.#fences.push(now)
+    this.#connection.send(PING).then(this.#onFence, this.#onFence).catch(this.#onFenceLost)
+  }
+
+  /** When this process itself stood still, answers lie unread in the socket: that time is not the server's. */
+  #forgiveOwnStall(now: number): void {
+    const stall = now - this.#lastTick - 2 * this.#settings.tickMs
+    this.#lastTick = now
+    if (stall > 0) this.#fences = this.#fences.map((sent) => sent + stall)
+  }
+
+  /** An error reply (LOADING, MASTERDOWN, BUSY) is a sign of life too. */
+  #fenceAnswered(): void {
+    this.#fences.shift()
+    this.#lateReported = false
+  }
+}

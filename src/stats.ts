@@ -1,0 +1,42 @@
+import type { Address } from './address.js'
+import type { AcquirePicture } from './errors.js'
+import type { ShardState } from './events.js'
+
+/** One shard's figures at one moment: plain data, no I/O. Counters run from the pool's birth. */
+export interface ShardStats {
+  readonly name: string
+  readonly state: ShardState
+  /** Where the verified master listens; undefined before the first one. */
+  readonly address: Address | undefined
+  /** Grows by one whenever the shard's connections are made anew. */
+  readonly generation: number
+  readonly configEpoch: number | undefined
+  /** Calls handed to the shard. */
+  readonly calls: number
+  /** Calls that have not ended yet: in flight or waiting. */
+  readonly inFlight: number
+  /** Calls that wait for the shard to have a master. */
+  readonly waiting: number
+  /** Calls that ended in an error of this library (not a server's reply to the caller). */
+  readonly errors: number
+  /** Calls that were sent again (R10). */
+  readonly repeats: number
+  readonly failovers: number
+  readonly reconnects: number
+  /** Runs that looked for the master, for whatever reason. */
+  readonly rebuilds: number
+  readonly leases: AcquirePicture
+  /** Open sockets to data nodes: shared and exclusive. */
+  readonly sockets: number
+}
+
+export interface SentinelStats {
+  readonly address: Address
+  readonly subscribed: boolean
+  readonly seed: boolean
+}
+
+export interface PoolStats {
+  readonly shards: readonly ShardStats[]
+  readonly sentinels: readonly SentinelStats[]
+}
