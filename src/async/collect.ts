@@ -41,7 +41,8 @@ export function collect<T>(settings: CollectSettings<T>): Promise<readonly T[]> 
       else resolve([...results])
     }
     const onAbort = finish
-    const after = (ms: number) => timers.push(setTimeout(finish, ms))
+    // One turn later: after a blocked event loop the answers are in the sockets already and only want to be read.
+    const after = (ms: number) => timers.push(setTimeout(() => setImmediate(finish), ms))
     signal?.addEventListener('abort', onAbort, { once: true })
     if (open === 0) return finish()
     for (const party of parties) {

@@ -36,6 +36,7 @@ export function bounded<T>(promise: Promise<T>, settings: BoundSettings): Promis
   const { signal } = settings
   return new Promise<T>((resolve, reject) => {
     const finish = () => {
+      settled = true
       clearTimeout(timer)
       signal?.removeEventListener('abort', onAbort)
     }
@@ -43,9 +44,14 @@ export function bounded<T>(promise: Promise<T>, settings: BoundSettings): Promis
       finish()
       reject(signal?.reason as Error)
     }
+    let settled = false
     const timer = setTimeout(() => {
-      finish()
-      reject(settings.onTimeout())
+      // After a blocked event loop the timer comes first and the answer is already in the socket: let it be read.
+      setImmediate(() => {
+        if (settled) return
+        finish()
+        reject(settings.onTimeout())
+      })
     }, settings.timeoutMs)
     promise.then(
       (value) => {

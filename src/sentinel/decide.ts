@@ -17,6 +17,8 @@ export interface Answer {
   readonly id: string
   /** null: it knows no such master; undefined: it gave no answer, and `error` says why. */
   readonly address: Address | null | undefined
+  /** The address before `addressMap`. */
+  readonly announced?: Address | undefined
   /** Undefined where the ACL hides SENTINEL MASTER. */
   readonly configEpoch?: number | undefined
   readonly error?: string | undefined
@@ -35,6 +37,7 @@ export interface Incumbent {
 
 export interface Candidate {
   readonly address: Address
+  readonly announced: Address
   readonly configEpoch: number | undefined
   readonly votes: number
   readonly namedBy: string
@@ -76,6 +79,7 @@ export function distinct(answers: readonly Answer[]): readonly Answer[] {
 
 interface Group {
   readonly address: Address
+  readonly announced: Address
   epoch: number | undefined
   namedBy: string
   readonly voters: string[]
@@ -83,12 +87,12 @@ interface Group {
 
 function group(answers: readonly Answer[]): Group[] {
   const groups = new Map<string, Group>()
-  for (const { address, configEpoch, sentinel, id } of answers) {
+  for (const { address, announced, configEpoch, sentinel, id } of answers) {
     if (address === undefined || address === null) continue
     const key = addressKey(address)
     const known = groups.get(key)
     if (known === undefined) {
-      groups.set(key, { address, epoch: configEpoch, namedBy: sentinel, voters: [id] })
+      groups.set(key, { address, announced: announced ?? address, epoch: configEpoch, namedBy: sentinel, voters: [id] })
       continue
     }
     known.voters.push(id)
@@ -117,6 +121,7 @@ export function decide(all: readonly Answer[], known: number, incumbent?: Incumb
   const candidates = groups.map(
     (g): Candidate => ({
       address: g.address,
+      announced: g.announced,
       configEpoch: g.epoch,
       votes: g.voters.length,
       namedBy: g.namedBy,

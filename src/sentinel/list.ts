@@ -18,6 +18,8 @@ interface Record extends SentinelEntry {
   /** Failed attempts since the last good one. */
   failures: number
   lastGoodAt: number
+  /** It has answered at least once. */
+  proven: boolean
 }
 
 export interface SentinelListSettings {
@@ -85,6 +87,7 @@ export class SentinelList {
     const record = this.#find(entry)
     if (record === undefined) return
     record.failures = 0
+    record.proven = true
     record.lastGoodAt = this.#now()
   }
 
@@ -124,8 +127,10 @@ export class SentinelList {
       this.#changed()
       return undefined
     }
-    if (record.seed && !twin.seed) {
-      this.#remove(twin)
+    // The one that has answered stays; of two that have, the seed.
+    if (!twin.proven || (record.seed && !twin.seed)) {
+      if (twin.seed) twin.aliasOf = record
+      else this.#remove(twin)
       this.#changed()
       return undefined
     }
@@ -157,7 +162,7 @@ export class SentinelList {
   }
 
   #record(address: Address, seed: boolean, runId: string | undefined): Record {
-    return { address, seed, runId, aliasOf: undefined, failures: 0, lastGoodAt: this.#now() }
+    return { address, seed, runId, aliasOf: undefined, failures: 0, lastGoodAt: this.#now(), proven: false }
   }
 
   #find(entry: SentinelEntry): Record | undefined {

@@ -5,6 +5,7 @@ import type { InstanceInfo } from './replies.js'
 import { askRole, type ProofSettings } from './verify.js'
 
 export interface ReplicaSettings extends ProofSettings {
+  /** For the master that a replica names by itself; `instances` are mapped already. */
   readonly mapAddress: (address: Address) => Address
 }
 
@@ -20,7 +21,7 @@ export async function usableReplicas(
 ): Promise<readonly Address[]> {
   const addresses: Address[] = []
   for (const instance of instances) {
-    const address = settings.mapAddress(instance.address)
+    const { address } = instance
     if (sameAddress(address, settings.address) || addresses.some((a) => sameAddress(a, address))) continue
     if (looksUsable(instance)) addresses.push(address)
   }

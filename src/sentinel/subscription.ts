@@ -183,7 +183,8 @@ export class Subscription {
 
   #isDown(error: unknown): void {
     this.#up = false
-    this.#settings.list.failed(this.entry)
+    // One that denies SUBSCRIBE is well and may be asked.
+    if (!isDenied(error)) this.#settings.list.failed(this.entry)
     const first = !this.#reported
     this.#reported = true
     this.#settings.onDown(new SentinelWatchError(nameOf(this.entry), error), first)

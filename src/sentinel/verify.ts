@@ -37,6 +37,13 @@ export interface ProofSettings {
   readonly signal?: AbortSignal | undefined
 }
 
+export interface FollowSettings extends ProofSettings {
+  /** Time between two questions, in ms. */
+  readonly intervalMs: number
+  /** Each answer. */
+  readonly onRole?: ((role: Role['role'] | 'not-yet') => void) | undefined
+}
+
 /** A node is not usable although it answers: `LOADING`, `MASTERDOWN` or `BUSY`. */
 interface NotYet {
   readonly role: 'not-yet'
@@ -99,9 +106,7 @@ export async function connectMaster(settings: ProofSettings): Promise<Connection
  * Keeps asking a node that is being promoted what it is, every `intervalMs`, and resolves like `connectMaster` as soon as
  * it says master. Reconnects when the connection breaks. Rejects when the time is up, with what the node said last.
  */
-export async function followUntilMaster(
-  settings: ProofSettings & { readonly intervalMs: number },
-): Promise<Connection> {
+export async function followUntilMaster(settings: FollowSettings): Promise<Connection> {
   const { masterName, address, signal, intervalMs } = settings
   const deadline = new Deadline(settings.timeoutMs)
   let last: Error | undefined
@@ -111,6 +116,7 @@ export async function followUntilMaster(
       connection = await openData(settings, deadline)
       while (!deadline.expired) {
         const answer = await askRole(connection, Math.max(1, deadline.remainingMs), signal)
+        settings.onRole?.(answer.role)
         if (answer.role === 'master') return connection
         last = new RoleMismatchError(masterName, address, answer.role === 'not-yet' ? answer.reply : answer.role)
         await sleep(Math.min(intervalMs, deadline.remainingMs), signal)

@@ -65,6 +65,11 @@ export class SentinelWatcher {
     return this.#subscriptions.size
   }
 
+  /** Each known sentinel: whether it is heard right now, and whether it is a seed. */
+  stats(): readonly { readonly address: Address; readonly subscribed: boolean; readonly seed: boolean }[] {
+    return Array.from(this.#subscriptions, ([{ address, seed }, { up }]) => ({ address, subscribed: up, seed }))
+  }
+
   start(): void {
     if (this.#closed || this.#stopListening !== undefined) return
     this.#stopListening = this.#settings.list.onChange(() => this.#follow())

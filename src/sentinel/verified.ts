@@ -1,0 +1,43 @@
+import { type Address, sameAddress } from '../address.js'
+import type { Incumbent } from './decide.js'
+
+interface Known {
+  readonly address: Address
+  readonly configEpoch: number | undefined
+  readonly followed: boolean
+  readonly since: number
+}
+
+/** Which master of each name was verified last, and at which epoch: what an older word is measured against. */
+export class VerifiedMasters {
+  readonly #known = new Map<string, Known>()
+  readonly #now: () => number
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  get(masterName: string): Incumbent | undefined {
+    const known = this.#known.get(masterName)
+    return known && { ...known, ageMs: this.#now() - known.since }
+  }
+
+  /** ROLE has proved what sentinels named. */
+  proved(masterName: string, address: Address, configEpoch: number | undefined): void {
+    const before = this.#known.get(masterName)
+    const same = before !== undefined && sameAddress(before.address, address)
+    // Its announcement does not make a followed master younger; and until then no sentinel has said an epoch of it.
+    const since = same && (before.configEpoch === configEpoch || before.followed) ? before.since : this.#now()
+    const followed = same && before.followed && configEpoch === undefined
+    this.#known.set(masterName, { address, configEpoch, followed, since })
+  }
+
+  /** ROLE has proved a node that was followed through its promotion, ahead of any announcement. */
+  followed(masterName: string, address: Address): void {
+    const before = this.#known.get(masterName)
+    if (before !== undefined && sameAddress(before.address, address)) return
+    // Between the epoch of the master it replaces and the one that will be announced.
+    const configEpoch = before?.configEpoch === undefined ? undefined : Math.floor(before.configEpoch) + 0.5
+    this.#known.set(masterName, { address, configEpoch, followed: true, since: this.#now() })
+  }
+}
