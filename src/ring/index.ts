@@ -2,7 +2,7 @@
  * Where every key lives, and nothing else: no I/O, no clock, no Redis. Exported as `sharded-sentinel-pool/ring` and from the
  * package root.
  */
-export type { Murmur3Options, PresetOptions, RingChoice, RingOptions } from './options.js'
+export type * from './options.js'
 export type { Ring, RingPicture, ShardPicture } from './ring.js'
 export { createRing } from './ring.js'
 export type { RingShard, ShardInput } from './shards.js'

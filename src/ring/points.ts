@@ -6,7 +6,8 @@
  * on the number of shards. The same buckets sort the points when the ring is built (one counting pass, then tiny sorts).
  *
  * A ring whose rule is "the last point at or before the hash" is stored with all bits of points and hashes inverted, which
- * makes it a ring of the usual rule, "the first point at or after the hash".
+ * makes it a ring of the usual rule, "the first point at or after the hash". A ring whose rule is "the nearest point" is
+ * stored as the borders half-way between its points, each owned by the point before it, which makes it one as well.
  */
 
 /** Points as they are made: unsorted, 64 bits in two words (`low` is absent for hashes of 32 bits). */
@@ -20,7 +21,7 @@ export interface PointList {
 /** Makes signed comparison order words as unsigned ones. */
 const BIAS = 0x80000000 | 0
 const MIN_BITS = 8
-const MAX_BITS = 19
+const MAX_BITS = 20
 /** Bits of the first of the two sorting passes. */
 const PART_BITS = 8
 /** From this many points in one bucket on, sorting and searching no longer go step by step. */
@@ -38,10 +39,12 @@ export class PointTable {
   /** One more than `size`: past the last point comes the first one again. */
   readonly #owners: Uint16Array
 
-  constructor(list: PointList) {
+  /** @param rule `nearest` only for hashes of 32 bits */
+  constructor(list: PointList, rule: 'after' | 'nearest' = 'after') {
     const size = list.owners.length
     const bits = Math.min(MAX_BITS, Math.max(MIN_BITS, Math.ceil(Math.log2(size + 1))))
     const sorted = sortPoints(list, bits)
+    if (rule === 'nearest') moveToBorders(sorted, size, 32 - bits)
     this.size = size
     this.wide = list.low !== undefined
     this.#shift = 32 - bits
@@ -86,6 +89,15 @@ export class PointTable {
       const low = this.wide ? ((this.#low[i]! ^ BIAS) >>> 0) / 0x100000000 : 0
       visit((high + low) / 0x100000000, this.#owners[i]!)
     }
+  }
+
+  /** True when two shards have a point in common. */
+  isContested(): boolean {
+    for (let i = 1; i < this.size; i++) {
+      const equal = this.#high[i] === this.#high[i - 1] && (!this.wide || this.#low[i] === this.#low[i - 1])
+      if (equal && this.#owners[i] !== this.#owners[i - 1]) return true
+    }
+    return false
   }
 
   /** A point of the crowded bucket at or before the first one that is not below `wanted`. */
@@ -150,6 +162,33 @@ function sortPoints(list: PointList, bits: number): SortedPoints {
   if (wide) low[size] = 0x7fffffff
   owners[size] = owners[0]!
   return { first, high, low, owners }
+}
+
+/**
+ * Turns sorted points into the borders half-way to the next one; a hash on the border belongs to the point before it. What
+ * lies between the last point and the first, going round, may have its border on either side of zero.
+ */
+function moveToBorders(sorted: SortedPoints, size: number, shift: number): void {
+  const { first, high, owners } = sorted
+  const lowest = high[0]!
+  for (let i = 0; i + 1 < size; i++) high[i] = Math.floor((high[i]! + high[i + 1]!) / 2)
+  const around = Math.floor((high[size - 1]! + lowest + 0x100000000) / 2)
+  if (around <= 0x7fffffff) {
+    high[size - 1] = around
+  } else {
+    const owner = owners[size - 1]!
+    high.copyWithin(1, 0, size - 1)
+    owners.copyWithin(1, 0, size - 1)
+    high[0] = around - 0x100000000
+    owners[0] = owner
+    owners[size] = owner
+  }
+  let bucket = 0
+  for (let i = 0; i < size; i++) {
+    const own = (high[i]! ^ BIAS) >>> shift
+    while (bucket <= own) first[bucket++] = i
+  }
+  first.fill(size, bucket)
 }
 
 interface Parts {

@@ -5,7 +5,7 @@ import { OptionReader } from './option-reader.js'
 import type { RingOptions } from './options.js'
 import type { Placement } from './placement.js'
 import { findPreset } from './presets/index.js'
-import type { GivenShard, RingShard } from './shards.js'
+import type { GivenShard, RingShard, WeightRule } from './shards.js'
 import { readShards } from './shards.js'
 
 /** One shard in the answer of `ring.describe()`. */
@@ -69,10 +69,12 @@ export function createRing(options: RingOptions): Ring {
   const { shards: input, ring: choice, ...flat } = options as { shards?: unknown; ring?: unknown }
   const given = chooseOptions(choice, flat)
   const preset = findPreset(given)
-  const shards = readShards(input, preset.defaultWeight ?? 1)
+  const shards = readShards(input, preset.weights ?? PLAIN_WEIGHTS)
   const { preset: _, ...presetOptions } = given
   return new PlacedRing(preset.name, shards, preset.place(shards, new OptionReader(preset.name, presetOptions)))
 }
+
+const PLAIN_WEIGHTS: WeightRule = { absent: 1, zero: 0 }
 
 /** The options of the ring may lie beside `shards` or, as in the options of the pool, under `ring`; not both. */
 function chooseOptions(choice: unknown, flat: Record<string, unknown>): Record<string, unknown> {
@@ -81,7 +83,7 @@ function chooseOptions(choice: unknown, flat: Record<string, unknown>): Record<s
   if (other !== undefined) {
     throw new InvalidOptionsError(`ring.${other}`, `'${other}' is given beside 'ring'; put it into 'ring'`)
   }
-  if (typeof choice === 'function') return { preset: 'function', locate: choice }
+  if (typeof choice === 'function') return { locate: choice }
   if (typeof choice === 'object' && choice !== null && !Array.isArray(choice)) return { ...choice }
   throw new InvalidOptionsError('ring', "'ring' must be an object with the options of a preset, or a function")
 }

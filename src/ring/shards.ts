@@ -29,12 +29,18 @@ export interface GivenShard extends RingShard {
 const MAX_SHARDS = 65535
 const FIELDS = ['name', 'weight', 'label'] as const
 
+/** What a weight that is absent, and one of 0, stand for. */
+export interface WeightRule {
+  readonly absent: number
+  readonly zero: number
+}
+
 /** Checks the list of shards. @throws InvalidOptionsError `masters` or `masters[i].field` */
-export function readShards(input: unknown, defaultWeight: number): readonly GivenShard[] {
+export function readShards(input: unknown, weights: WeightRule): readonly GivenShard[] {
   if (!Array.isArray(input)) throw new InvalidOptionsError('masters', 'the shards must be given as an array')
   if (input.length === 0) throw new InvalidOptionsError('masters', 'a ring needs at least one shard')
   if (input.length > MAX_SHARDS) throw new InvalidOptionsError('masters', `a ring has at most ${MAX_SHARDS} shards`)
-  const shards = Array.from(input, (shard: unknown, i) => readShard(shard, i, defaultWeight))
+  const shards = Array.from(input, (shard: unknown, i) => readShard(shard, i, weights))
   refuseDuplicates(shards, 'name')
   refuseDuplicates(shards, 'label')
   if (shards.every((shard) => shard.weight === 0)) {
@@ -43,10 +49,10 @@ export function readShards(input: unknown, defaultWeight: number): readonly Give
   return shards
 }
 
-function readShard(input: unknown, index: number, defaultWeight: number): GivenShard {
+function readShard(input: unknown, index: number, weights: WeightRule): GivenShard {
   const path = `masters[${index}]`
   if (typeof input === 'string') {
-    return { name: readText(input, path), label: input, weight: defaultWeight, labelled: false }
+    return { name: readText(input, path), label: input, weight: weights.absent, labelled: false }
   }
   if (typeof input !== 'object' || input === null) {
     throw new InvalidOptionsError(path, `shard ${index + 1} must be a name or an object with a name`)
@@ -54,11 +60,11 @@ function readShard(input: unknown, index: number, defaultWeight: number): GivenS
   const given = input as Partial<Record<(typeof FIELDS)[number], unknown>>
   const name = readText(given.name, `${path}.name`)
   const label = given.label === undefined ? name : readText(given.label, `${path}.label`)
-  const weight = given.weight === undefined ? defaultWeight : given.weight
+  const weight = given.weight === undefined ? weights.absent : given.weight
   if (typeof weight !== 'number' || !Number.isFinite(weight) || weight < 0) {
     throw new InvalidOptionsError(`${path}.weight`, `the weight of '${name}' must be a number of 0 or more`)
   }
-  return { name, label, weight, labelled: given.label !== undefined }
+  return { name, label, weight: weight === 0 ? weights.zero : weight, labelled: given.label !== undefined }
 }
 
 function readText(value: unknown, path: string): string {

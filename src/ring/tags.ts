@@ -1,4 +1,6 @@
+import { InvalidOptionsError } from '../errors.js'
 import { encodeText, span } from './key-bytes.js'
+import { translatePattern } from './patterns.js'
 
 /**
  * Which part of a key is hashed. A rule leaves it in `span`; `id` names the rule in fingerprints, and two rings whose rule
@@ -74,4 +76,59 @@ export const phpTag: KeyRule = byteRule('php{}', () => {
 function find(bytes: Uint8Array, byte: number, from: number, end: number): number {
   for (let i = from; i < end; i++) if (bytes[i] === byte) return i
   return -1
+}
+
+/**
+ * Jedis: group 1 of the first match anywhere in a string, else the whole string; bytes are never tagged. Java encodes a lone
+ * surrogate as `?`.
+ * @param pattern a Java pattern; undefined where none was set
+ */
+export function javaTag(pattern: string | undefined): KeyRule {
+  const lone = 'question'
+  if (pattern === undefined) return { id: 'whole(java)', text: (key) => encodeText(key, lone), bytes: takeBytes }
+  const regex = translatePattern(pattern, 'java', 'ring.tag', 'u')
+  return {
+    id: `java/${pattern}/`,
+    text(key) {
+      const found = regex.exec(key)
+      if (found === null) {
+        encodeText(key, lone)
+        return
+      }
+      const tag = found[1]
+      if (tag === undefined) {
+        throw new InvalidOptionsError(
+          'ring.tag',
+          `ring.tag '${pattern}' matched a key without its group 1; Jedis fails`,
+        )
+      }
+      encodeText(tag, lone)
+    },
+    bytes: takeBytes,
+  }
+}
+
+/**
+ * redis-rb: group 1 of the first match, else the whole key; on bytes the pattern sees bytes.
+ * @param pattern a Ruby pattern of ASCII characters
+ */
+export function rubyTag(pattern: string): KeyRule {
+  for (const char of pattern) {
+    if (char > '\x7f')
+      throw new InvalidOptionsError('ring.tag', 'ring.tag must be of ASCII characters, to fit bytes too')
+  }
+  const regex = translatePattern(pattern, 'ruby', 'ring.tag', 'u')
+  const byteRegex = translatePattern(pattern, 'ruby', 'ring.tag', 'du')
+  return {
+    id: `ruby/${pattern}/`,
+    text: (key) => encodeText(regex.exec(key)?.[1] ?? key),
+    bytes(key) {
+      takeBytes(key)
+      const text = Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1')
+      const place = byteRegex.exec(text)?.indices?.[1]
+      if (place === undefined) return
+      span.start = place[0]
+      span.end = place[1]
+    },
+  }
 }

@@ -13,16 +13,19 @@ import { bracesTag } from '../tags.js'
  * every key of every user. In words, for other languages:
  *
  * - Point n of a shard, n from 0 to round(POINTS * weight) - 1: MurmurHash3 x86 32 (seed 0) of the UTF-8 of `<label>-<n>`.
- * - A key: the same hash of its bytes, or of its hash tag (Redis Cluster's rule). It belongs to the first point at or after
- *   its hash, unsigned, going round. Of equal points that of the lower label wins, compared by UTF-16 units, so that the
- *   order of the list plays no part.
+ * - A key: the same hash of its bytes, or of its hash tag (Redis Cluster's rule). It belongs to the point nearest to its
+ *   hash on the circle of 2^32; half-way between two, to the one before it (with one unsigned order for all: the border
+ *   after a point p whose next point is q is floor((p + q) / 2), and belongs to p). Equal points are ordered by label, in
+ *   UTF-16 units, so that the order of the list plays no part.
+ *
+ * "Nearest" instead of the usual "next" halves the variance of the shares: as even as twice the points, at half the price.
  */
 
-/** Points of a shard of weight 1; chosen so that the fullest of 16 shards stays below 1.10 of the mean (see the bench). */
-export const POINTS = 2048
+/** Points of a shard of weight 1; the fullest of 16 shards then has about 1.035 of the mean, 1.07 at the very worst. */
+export const POINTS = 1536
 const SEED = 0
-/** Bounds memory (32 MB) and time (a second); a point more would help nobody. */
-const MAX_POINTS = 4_194_304
+/** Bounds memory (about 40 MB) and the time to build (a third of a second). */
+const MAX_POINTS = 4096 * POINTS
 
 export function placeMurmur3(shards: readonly GivenShard[], options: OptionReader): Placement {
   options.finish()
@@ -40,7 +43,7 @@ export function placeMurmur3(shards: readonly GivenShard[], options: OptionReade
     owners.fill(index, at, at + counts[i]!)
     at += counts[i]!
   }
-  const table = new PointTable({ high, owners })
+  const table = new PointTable({ high, owners }, 'nearest')
 
   const findBytes = (): number => table.find(murmur3(span.bytes, span.start, span.end, SEED))
   const locateBytes = (key: Uint8Array): number => {
@@ -84,7 +87,7 @@ export function placeMurmur3(shards: readonly GivenShard[], options: OptionReade
     locateBytes,
     space: () => segmentsOf(table, `murmur3(${SEED}) of ${bracesTag.id}`),
     points: shards.map((shard) => pointsOf(shard)),
-    facts: `murmur3 seed=${SEED} points=${POINTS}`,
+    facts: `murmur3 seed=${SEED} points=${POINTS} nearest`,
     ordered: false,
   }
 }
