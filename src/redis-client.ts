@@ -10,7 +10,15 @@ import type {
   RespVersions,
   TypeMapping,
 } from 'redis'
-import { AbortError, ClientClosedError, ClientOfflineError, createClient, ErrorReply } from 'redis'
+import {
+  AbortError,
+  ClientClosedError,
+  ClientOfflineError,
+  createClient,
+  ErrorReply,
+  MultiErrorReply,
+  WatchError,
+} from 'redis'
 import { type Address, formatAddress } from './address.js'
 
 export type {
@@ -29,7 +37,7 @@ export type {
  * The one door to node-redis: nothing else in `src` imports it. It opens connections that never reconnect by themselves
  * (DESIGN R3), always have an error listener (R17) and can be destroyed at any moment, also while they connect.
  */
-export { AbortError, ClientClosedError, ClientOfflineError, ErrorReply }
+export { AbortError, ClientClosedError, ClientOfflineError, ErrorReply, MultiErrorReply, WatchError }
 
 /** node-redis client options that a pool takes: all but those that name one server or that the pool decides itself. */
 export type ClientOptions<
