@@ -215,7 +215,10 @@ export class MasterLink {
   }
 
   #adopt(verified: VerifiedMaster, trigger: Trigger, startedAt: number): void {
-    if (this.#state === 'closed') return verified.connection.destroy()
+    if (this.#state === 'closed') {
+      verified.connection.destroy()
+      return
+    }
     this.#lastError = undefined
     const same = this.#address !== undefined && sameAddress(verified.address, this.#address)
     if (same && this.#standsAfter(startedAt)) {
