@@ -10,10 +10,11 @@ import type {
 import type { CallOptions, ReadFrom } from '../shard/call.js'
 import { prefixKey } from './argument-parser.js'
 import { mergeOptions, type ViewOptions } from './call-options.js'
+import { clientMembers, settledMethods } from './client-members.js'
 import { CALL_OPTIONS, poolPrototype, ROUTER } from './methods.js'
 import { Router } from './router.js'
 import type { RoutingContext } from './routing-context.js'
-import type { CommandMethods, UserMethods } from './surface.js'
+import type { ClientMethods, CommandMethods, UserMethods } from './surface.js'
 
 /** A routed client under other call settings, with the methods of the user's modules, functions and scripts. */
 export type RoutedView<
@@ -33,7 +34,8 @@ export interface RoutedClient<
   S extends RedisScripts,
   RESP extends RespVersions,
   TM extends TypeMapping,
-> extends CommandMethods<RESP, TM> {
+> extends CommandMethods<RESP, TM>,
+    ClientMethods<M, F, S, RESP, TM> {
   /** The same pool with a type mapping of its own for the calls made through it. */
   withTypeMapping<N extends TypeMapping>(typeMapping: N): RoutedView<M, F, S, RESP, N>
   /** The same pool with settings for the calls made through it; those not named stay as they are. Make it once and keep it. */
@@ -68,6 +70,16 @@ export abstract class RoutedClient<
     this[CALL_OPTIONS] = undefined
   }
 
+  /** True while a listener of this pool hears a channel or a pattern. */
+  get isPubSubActive(): boolean {
+    return this[ROUTER].pubSub.active
+  }
+
+  /** For the end of the pool's life: all subscriptions end and their connections are destroyed, at once. */
+  protected endSubscriptions(): void {
+    this[ROUTER].pubSub.close()
+  }
+
   /** The index of the shard that owns a key given as in a command, so `keyPrefix` is put before it. No I/O. */
   protected shardIndexOf(key: RedisArgument): number {
     const { keyPrefix } = this[ROUTER]
@@ -98,6 +110,12 @@ function viewOf(client: AnyRouted, changes: ViewOptions<TypeMapping>): AnyRouted
   return Object.create(client, { [CALL_OPTIONS]: { value: options } }) as AnyRouted
 }
 
-for (const [name, value] of Object.entries(views)) {
+for (const [name, value] of Object.entries({ ...clientMembers, ...views })) {
   Object.defineProperty(RoutedClient.prototype, name, { value, writable: true, configurable: true })
 }
+Object.defineProperty(RoutedClient.prototype, 'settled', {
+  configurable: true,
+  get(this: AnyRouted) {
+    return settledMethods(this)
+  },
+})

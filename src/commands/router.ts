@@ -1,8 +1,10 @@
+import { UnsupportedCommandError } from '../errors.js'
 import type { RedisArgument, TypeMapping } from '../redis-client.js'
 import type { CallOptions, ShardPort } from '../shard/call.js'
 import { normalizePrefix } from './argument-parser.js'
 import type { Command } from './command.js'
 import { execute } from './execute.js'
+import { PubSub } from './pub-sub.js'
 import type { RoutingContext } from './routing-context.js'
 import { ScriptTexts } from './script-texts.js'
 import { ShardMap } from './shard-map.js'
@@ -15,6 +17,8 @@ export class Router {
   readonly keyPrefix: RedisArgument | undefined
   readonly typeMapping: TypeMapping | undefined
   readonly scripts = new ScriptTexts()
+  /** Subscriptions of the pool's present life. */
+  readonly pubSub: PubSub
   readonly #generations: number[] = []
 
   constructor(context: RoutingContext) {
@@ -23,8 +27,18 @@ export class Router {
     this.shards = context.shards
     this.keyPrefix = normalizePrefix(context.keyPrefix)
     this.typeMapping = context.typeMapping
+    this.pubSub = new PubSub({
+      map: this.map,
+      openSubscriber: (index) => {
+        const { openSubscriber } = context
+        return openSubscriber === undefined ? Promise.reject(noSubscribers()) : openSubscriber(index)
+      },
+      onGap: (gap) => context.onSubscriptionGap?.(gap),
+      onListenerError: (error) => context.onListenerError?.(error),
+    })
     context.onMasterChanged?.((index) => {
       this.#generations[index] = this.generationOf(index) + 1
+      this.pubSub.masterChanged(index)
     })
   }
 
@@ -36,6 +50,10 @@ export class Router {
   typeMappingOf(options: CallOptions | undefined): TypeMapping | undefined {
     return options === undefined ? this.typeMapping : options.typeMapping
   }
+}
+
+function noSubscribers(): Error {
+  return new UnsupportedCommandError('SUBSCRIBE', 'this client was made without subscriber connections')
 }
 
 /**

@@ -1,5 +1,7 @@
 import type { RedisArgument, TypeMapping } from '../redis-client.js'
 import type { ShardPort } from '../shard/call.js'
+import type { SubscriptionGap } from './pub-sub.js'
+import type { SubscriberConnection } from './subscriber-link.js'
 
 /** What the pool hands to its commands. */
 export interface RoutingContext {
@@ -25,4 +27,10 @@ export interface RoutingContext {
   onMasterChanged?(listener: (shardIndex: number) => void): void
   /** What `multi()` does with keys of several shards. */
   readonly crossShardMulti?: 'refuse' | 'split' | undefined
+  /** A new connection to the shard's present, verified master, for subscriptions. Rejects within a bound. */
+  openSubscriber?(shardIndex: number): Promise<SubscriberConnection>
+  /** Subscriptions of a shard were interrupted and are back. */
+  onSubscriptionGap?(gap: SubscriptionGap): void
+  /** A user's message listener threw. */
+  onListenerError?(error: unknown): void
 }

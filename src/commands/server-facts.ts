@@ -61,15 +61,15 @@ function rangeEnd(firstKey: unknown, lastKey: unknown): number {
 /** The short form of one specification, as the generator writes it. */
 function specText(raw: unknown): string {
   const spec = fieldsOf(raw)
-  const begin = fieldsOf(spec['begin_search'])
-  const find = fieldsOf(spec['find_keys'])
-  const b = fieldsOf(begin['spec'])
-  const f = fieldsOf(find['spec'])
-  const from = begin['type'] === 'index' ? `${b['index']}` : `${b['keyword']}@${b['startfrom']}`
-  if (begin['type'] === 'unknown' || find['type'] === 'unknown') return '?'
-  if (find['type'] === 'keynum') return `${from}#${f['keynumidx']}:${f['firstkey']}:${f['keystep']}`
-  const limit = Number(f['limit'])
-  return `${from}:${f['lastkey']}:${f['keystep']}${limit ? `:${limit}` : ''}`
+  const begin = fieldsOf(spec.begin_search)
+  const find = fieldsOf(spec.find_keys)
+  const b = fieldsOf(begin.spec)
+  const f = fieldsOf(find.spec)
+  const from = begin.type === 'index' ? `${b.index}` : `${b.keyword}@${b.startfrom}`
+  if (begin.type === 'unknown' || find.type === 'unknown') return '?'
+  if (find.type === 'keynum') return `${from}#${f.keynumidx}:${f.firstkey}:${f.keystep}`
+  const limit = Number(f.limit)
+  return `${from}:${f.lastkey}:${f.keystep}${limit ? `:${limit}` : ''}`
 }
 
 function listOf(value: unknown): unknown[] {

@@ -1,0 +1,140 @@
+import type { RedisArgument } from '../redis-client.js'
+import type { CallOptions } from '../shard/call.js'
+import type { Command } from './command.js'
+import { type CommandSet, commandSetOf, methodPrototype } from './methods.js'
+import { execPipeline } from './pipeline.js'
+import type { QueuedCommand } from './queued-command.js'
+import { rawCall } from './raw-command.js'
+import type { Router } from './router.js'
+import { execTransaction } from './transaction.js'
+
+type Transform = (reply: unknown, preserve: unknown, typeMapping: unknown) => unknown
+
+/** The private state of a queue, under one symbol: every other name may be a command's. */
+const QUEUE: unique symbol = Symbol('queue')
+
+interface Queue {
+  readonly router: Router
+  readonly options: CallOptions | undefined
+  /** What `exec()` does: a transaction, or for `pipeline()` a pipeline. */
+  readonly kind: 'transaction' | 'pipeline'
+  /** In the order of the calls. A promise stands where a server must be asked what an unknown raw command is. */
+  readonly commands: (QueuedCommand | Promise<QueuedCommand>)[]
+}
+
+/**
+ * What `pool.multi()` and `pool.pipeline()` return: node-redis's chain of commands, run by `exec()`, `execAsPipeline()` or
+ * their typed spellings. The methods are put on from node-redis's definitions; bad arguments throw at the call.
+ */
+export class CommandQueue {
+  /** @internal */
+  readonly [QUEUE]: Queue
+
+  constructor(queue: Queue) {
+    this[QUEUE] = queue
+  }
+
+  /** Runs what was queued as one transaction on one shard. @throws CrossShardError before anything is sent */
+  async exec(execAsPipeline = false): Promise<unknown[]> {
+    const { kind, router, options } = this[QUEUE]
+    if (execAsPipeline || kind === 'pipeline') return this.execAsPipeline()
+    const commands = await ready(this[QUEUE])
+    return commands.length === 0 ? [] : execTransaction(router, commands, options)
+  }
+
+  EXEC(execAsPipeline?: boolean): Promise<unknown[]> {
+    return this.exec(execAsPipeline)
+  }
+
+  execTyped(execAsPipeline?: boolean): Promise<unknown[]> {
+    return this.exec(execAsPipeline)
+  }
+
+  /** Runs what was queued shard by shard, one write each: not atomic, replies in the order of the calls. */
+  async execAsPipeline(): Promise<unknown[]> {
+    const { router, options } = this[QUEUE]
+    const commands = await ready(this[QUEUE])
+    return commands.length === 0 ? [] : execPipeline(router, commands, options)
+  }
+
+  execAsPipelineTyped(): Promise<unknown[]> {
+    return this.execAsPipeline()
+  }
+
+  /** Queues a raw command, routed by its own key specifications. */
+  sendCommand(words: readonly RedisArgument[]): this {
+    return this.addCommand(words.slice())
+  }
+
+  addCommand(words: readonly RedisArgument[], transform?: Transform): this {
+    const { router, options, commands } = this[QUEUE]
+    const preserve = (words as { preserve?: unknown }).preserve
+    const call = rawCall(router, words, undefined)
+    const finish = (reply: unknown) =>
+      transform === undefined ? reply : transform(reply, preserve, router.typeMappingOf(options))
+    if (call instanceof Promise) {
+      const queued = call.then((known) => ({ call: known, transform: finish }))
+      // `exec` reports it; a queue that is thrown away must not end the process.
+      queued.catch(() => {})
+      commands.push(queued)
+    } else {
+      commands.push({ call, transform: finish })
+    }
+    return this
+  }
+}
+
+/** Waits for the pool to be open and for what had to be asked; no wait at all when there is nothing to wait for. */
+async function ready({ router, commands }: Queue): Promise<QueuedCommand[]> {
+  const gate = router.context.waitUntilOpen()
+  if (gate !== undefined) await gate
+  return commands.some((queued) => queued instanceof Promise) ? Promise.all(commands) : (commands as QueuedCommand[])
+}
+
+/** Queues one typed command; the chain goes on. */
+function enqueue(command: Command) {
+  return function (this: CommandQueue, ...args: unknown[]): CommandQueue {
+    const { router, options, commands } = this[QUEUE]
+    const complaint = command.definition === undefined ? command.learn(args) : undefined
+    if (complaint !== undefined) {
+      complaint.catch(() => {})
+      throw badArguments(router, command, args)
+    }
+    const parser = command.parse(args, router.keyPrefix)
+    commands.push({
+      call: command.call(parser),
+      transform: (reply) =>
+        command.transform === undefined
+          ? reply
+          : command.transform(reply, parser.preserve, router.typeMappingOf(options)),
+    })
+    return this
+  }
+}
+
+/** The complaint itself comes as a rejected promise, too late for a chain; node-redis's own chain throws it at once. */
+function badArguments(router: Router, command: Command, args: readonly unknown[]): unknown {
+  const { name, namespace } = command.site
+  try {
+    const chain = (router.context.template as { multi(): Record<string, unknown> }).multi()
+    const owner = (namespace === undefined ? chain : chain[namespace]) as Record<string, (...a: unknown[]) => unknown>
+    owner[name]!(...args)
+  } catch (error) {
+    return error
+  }
+  return new TypeError(`bad arguments for ${name}`)
+}
+
+const prototypes = new WeakMap<CommandSet, object>()
+
+/** A new, empty queue for the pool's configuration. */
+export function createQueue(
+  router: Router,
+  options: CallOptions | undefined,
+  kind: 'transaction' | 'pipeline',
+): CommandQueue {
+  const set = commandSetOf(router.context.template)
+  const prototype = prototypes.get(set) ?? methodPrototype<CommandQueue>(set, CommandQueue.prototype, enqueue)
+  prototypes.set(set, prototype)
+  return Object.setPrototypeOf(new CommandQueue({ router, options, kind, commands: [] }), prototype) as CommandQueue
+}

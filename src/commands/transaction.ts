@@ -1,0 +1,151 @@
+import { type KeyLike, MultiShardError, UnsupportedCommandError } from '../errors.js'
+import { ErrorReply, MultiErrorReply, type RedisArgument, WatchError } from '../redis-client.js'
+import type { CallOptions, CommandProfile, ShardPort } from '../shard/call.js'
+import type { PartOutcome } from './plan.js'
+import { describe } from './plan.js'
+import type { QueuedCommand } from './queued-command.js'
+import type { Router } from './router.js'
+import { ScriptWords } from './script-words.js'
+
+/**
+ * `multi().exec()`: MULTI, the commands and EXEC in one write on the shared connection of one shard. No lease is needed,
+ * since nothing can come between them. What shard it is, is checked before anything is sent.
+ *
+ * An EXEC that the server refused (READONLY after a failover, say) has run nothing, so the whole is sent again within the
+ * deadline. A transaction whose answer was lost is never sent again: its error says `outcome: 'unknown'`.
+ */
+export async function execTransaction(
+  router: Router,
+  queue: readonly QueuedCommand[],
+  options: CallOptions | undefined,
+): Promise<unknown[]> {
+  if (router.context.crossShardMulti === 'split') return execSplit(router, queue, options)
+  return transformReplies(queue, await transact(router, oneShard(router, queue), queue, options))
+}
+
+/** The shard of all keys of all commands. A transaction without a single key has none. */
+function oneShard(router: Router, queue: readonly QueuedCommand[]): ShardPort {
+  const keys = queue.flatMap((queued) => routingKeys(queued) as RedisArgument[])
+  if (keys.length === 0) {
+    throw new UnsupportedCommandError('MULTI', 'no command in it names a key; use `pool.shards[i].use(…)`')
+  }
+  return router.map.sameShard('MULTI', keys)
+}
+
+/** What decides the shard: the keys, or the channel of a publish. Throws for commands that concern more than one shard. */
+function routingKeys({ call }: QueuedCommand): readonly KeyLike[] {
+  const { route, words, keys, profile } = call
+  switch (route.kind) {
+    case 'keyed':
+    case 'split':
+      return keys
+    case 'channel':
+      return [words[route.at]!]
+    case 'any':
+      return []
+    case 'refused':
+      throw new UnsupportedCommandError(profile.name, route.hint)
+    default:
+      if (profile.name === 'PING') return []
+      throw new UnsupportedCommandError(
+        profile.name,
+        'it concerns every shard; call it on the pool, not in a transaction',
+      )
+  }
+}
+
+/** `crossShardMulti: 'split'`: one transaction per shard, atomic only within it; replies in the order of the calls. */
+async function execSplit(
+  router: Router,
+  queue: readonly QueuedCommand[],
+  options: CallOptions | undefined,
+): Promise<unknown[]> {
+  const groups = new Map<ShardPort, number[]>()
+  const keyless: number[] = []
+  queue.forEach((queued, i) => {
+    const keys = routingKeys(queued) as RedisArgument[]
+    if (keys.length === 0) keyless.push(i)
+    else put(groups, router.map.sameShard(queued.call.profile.name, keys), i)
+  })
+  const [first] = groups.keys()
+  if (first === undefined)
+    return transformReplies(queue, await transact(router, oneShard(router, queue), queue, options))
+  // A command without a key says the same everywhere; it goes with the first that has one.
+  for (const i of keyless) put(groups, first, i)
+  const replies = new Array<unknown>(queue.length)
+  const outcomes = await Promise.all(
+    [...groups].map(async ([shard, places]): Promise<PartOutcome> => {
+      places.sort((a, b) => a - b)
+      const commands = places.map((i) => queue[i]!)
+      const part = { shard, words: ['MULTI'], keys: commands.flatMap(({ call }) => call.keys) }
+      try {
+        const reply = await transact(router, shard, commands, options)
+        places.forEach((place, i) => {
+          replies[place] = reply[i]
+        })
+        return { part, reply }
+      } catch (error) {
+        return { part, error }
+      }
+    }),
+  )
+  const failed = outcomes.find((outcome) => 'error' in outcome)
+  if (failed !== undefined)
+    throw outcomes.length === 1 ? errorOf(failed) : new MultiShardError('MULTI', describe(outcomes))
+  return transformReplies(queue, replies)
+}
+
+function put(groups: Map<ShardPort, number[]>, shard: ShardPort, place: number): void {
+  const places = groups.get(shard)
+  if (places === undefined) groups.set(shard, [place])
+  else places.push(place)
+}
+
+function errorOf(outcome: PartOutcome): unknown {
+  return 'error' in outcome ? outcome.error : undefined
+}
+
+/** MULTI … EXEC on one shard; the raw replies of EXEC. */
+async function transact(
+  router: Router,
+  shard: ShardPort,
+  commands: readonly QueuedCommand[],
+  options: CallOptions | undefined,
+): Promise<readonly unknown[]> {
+  const scripts = new ScriptWords(router.scripts)
+  const batch = [['MULTI'], ...commands.map(({ call }) => scripts.wordsOf(call)), ['EXEC']]
+  const profile: CommandProfile = { name: 'MULTI', readOnly: commands.every(({ call }) => call.profile.readOnly) }
+  const since = shard.clock.now
+  for (;;) {
+    const entries = await shard.sendBatch(batch, profile, options)
+    const executed = entries.at(-1)
+    if (Array.isArray(executed)) return executed
+    if (executed === null) throw new WatchError()
+    // Nothing has run. Where the refusal was the server's state and not the commands', the shard waits until a PING passes.
+    await shard.recover(refusal(entries), ['PING'], PROBE, options, since)
+  }
+}
+
+const PROBE: CommandProfile = { name: 'MULTI', readOnly: true }
+
+/** Why EXEC ran nothing: the first command the server did not queue, or what EXECABORT names as its reason. */
+function refusal(entries: readonly unknown[]): unknown {
+  const first = entries.find((entry) => entry instanceof ErrorReply)
+  if (first === undefined) return new Error('EXEC gave an answer that is neither a list nor an error')
+  const reason = /^EXECABORT .*because of: (.*)$/s.exec(first.message)?.[1]
+  return reason === undefined ? first : new ErrorReply(reason)
+}
+
+/** As node-redis: every reply transformed; when some are errors, a MultiErrorReply that holds all of them. */
+export function transformReplies(queue: readonly QueuedCommand[], replies: readonly unknown[]): unknown[] {
+  const errors: number[] = []
+  const transformed = replies.map((reply, i) => {
+    if (reply instanceof ErrorReply) {
+      errors.push(i)
+      return reply
+    }
+    return queue[i]!.transform(reply)
+  })
+  if (errors.length > 0) throw new MultiErrorReply(transformed as ErrorReply[], errors)
+  return transformed
+}
