@@ -119,7 +119,12 @@ export class Assembly {
           this.#byName.get(name)?.trigger({ reason: 'switch-master', hint: to, hintedBy: sentinel }),
         onProgress: (name, phase, candidate) => this.#followFailover(name, phase, candidate),
         onRecheck: () => this.#check('watch-gap'),
-        onEvent: (event) => listener.onSentinelEvent(event),
+        onEvent: (event) => {
+          if (CONCERNS_REPLICAS.test(event.message) || CONCERNS_REPLICAS.test(event.event)) {
+            this.#byName.get(event.masterName)?.refreshReplicas()
+          }
+          listener.onSentinelEvent(event)
+        },
         onState: (event) => listener.onSentinelState(event),
         onError: (error) => listener.onError(error),
       },
@@ -147,6 +152,7 @@ export class Assembly {
         const named = answers.get(shard.name)
         if (named === undefined || named instanceof Error) continue
         shard.trigger({ reason, hint: named.address })
+        shard.refreshReplicas()
       }
     } catch {
       // Aborted: the pool closes. What nobody could answer is told by the watcher, once per outage.
@@ -155,6 +161,9 @@ export class Assembly {
     }
   }
 }
+
+/** `+slave`, `+slave-reconf-done`, `+sdown slave …`, `-sdown slave …`, `+convert-to-slave`, `+reboot slave …`. */
+const CONCERNS_REPLICAS = /\bslave\b/
 
 /** Fine enough for the shortest deadline, coarse enough that an idle pool costs nothing to speak of. */
 function tickFor({ commandTimeoutMs, holdWritesMs }: Settings): number {

@@ -167,9 +167,9 @@ export class RoleMismatchError extends ShardedSentinelPoolError {
   }
 }
 
-export type UnavailableReason = 'no-master' | 'too-many-waiting' | 'too-many-in-flight' | 'not-loaded'
+export type UnavailableReason = 'no-master' | 'no-replica' | 'too-many-waiting' | 'too-many-in-flight'
 
-/** The shard has no verified master, or its bounded waiting room is full. The call was not sent. */
+/** The shard has no verified master (or no replica to read from), or one of its bounds is reached. The call was not sent. */
 export class ShardUnavailableError extends ShardedSentinelPoolError {
   readonly code = 'SHARD_UNAVAILABLE'
   readonly outcome: Outcome = 'not-sent'

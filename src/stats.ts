@@ -26,8 +26,10 @@ export interface ShardStats {
   /** Runs that looked for the master, for whatever reason. */
   readonly rebuilds: number
   readonly leases: AcquirePicture
-  /** Open sockets to data nodes: shared and exclusive. */
+  /** Open sockets to data nodes: shared, exclusive, and to replicas. */
   readonly sockets: number
+  /** The replicas that reads go to now; empty until a read asked for one (`readFrom`). */
+  readonly replicas: readonly Address[]
 }
 
 export interface SentinelStats {

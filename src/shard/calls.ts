@@ -14,6 +14,7 @@ import { AbortError, ErrorReply, type RedisArgument, type SendOptions } from '..
 import type { CallOptions, CommandProfile } from './call.js'
 import { classifyFailure, replyCode } from './failure.js'
 import type { MasterLink } from './master-link.js'
+import type { ReplicaSet } from './replica-set.js'
 import type { SharedConnection } from './shared-connection.js'
 
 /** Between two sends of one call. The cap keeps a call that waits out a LOADING or a NOREPLICAS cheap for the server. */
@@ -25,6 +26,7 @@ export interface CallsSettings {
   readonly shard: string
   readonly settings: Settings
   readonly link: MasterLink
+  readonly replicas: ReplicaSet
   readonly clock: CoarseClock
   readonly sendOptions: SendOptions | undefined
 }
@@ -36,6 +38,7 @@ export class Calls {
   readonly #shard: string
   readonly #settings: Settings
   readonly #link: MasterLink
+  readonly #replicas: ReplicaSet
   readonly #clock: CoarseClock
   readonly #sendOptions: SendOptions | undefined
 
@@ -43,6 +46,7 @@ export class Calls {
     this.#shard = options.shard
     this.#settings = options.settings
     this.#link = options.link
+    this.#replicas = options.replicas
     this.#clock = options.clock
     this.#sendOptions = options.sendOptions
   }
@@ -194,12 +198,43 @@ export class Calls {
   ): Promise<unknown> {
     let sentOn: SharedConnection | undefined
     const send = async () => {
+      const readFrom = options?.readFrom ?? this.#settings.readFrom
+      if (readFrom !== 'master' && readsAnywhere(profile)) {
+        const read = await this.#sendToReplica(args, options, deadline, readFrom)
+        if (read !== undefined) return read.reply
+      }
       const shared = this.#link.usable(profile) ?? (await this.#link.connectionFor(profile, deadline))
       if (options?.abortSignal?.aborted) throw new AbortError()
       sentOn = shared
       return shared.send(args, this.#optionsFor(options))
     }
     return this.#guarded(send(), profile, options, deadline, () => sentOn)
+  }
+
+  /** undefined: no replica answered, and the master may be asked instead. A read repeated is no harm, so each is tried once. */
+  async #sendToReplica(
+    args: Args,
+    options: CallOptions | undefined,
+    deadline: number,
+    readFrom: 'preferReplica' | 'replica',
+  ): Promise<{ readonly reply: unknown } | undefined> {
+    await this.#replicas.settled()
+    let cause: unknown
+    for (let replica = this.#replicas.pick(); replica !== undefined; replica = this.#replicas.pick()) {
+      if (this.#clock.refresh() >= deadline) break
+      if (options?.abortSignal?.aborted) throw new AbortError()
+      try {
+        return { reply: await replica.send(args, this.#optionsFor(options)) }
+      } catch (error) {
+        const kind = classifyFailure(error)
+        if (kind === 'answered' || kind === 'caller') throw error
+        this.#replicas.drop(replica, error as Error)
+        this.repeats++
+        cause = error
+      }
+    }
+    if (readFrom === 'preferReplica') return undefined
+    throw new ShardUnavailableError(this.#shard, 'no-replica', this.#link.waiting, { cause })
   }
 
   async #sendBatchOnce(
@@ -254,6 +289,11 @@ export class Calls {
       throw error
     }
   }
+}
+
+/** A cursor belongs to the node it is from: the next page asked of another node would miss keys. */
+function readsAnywhere(profile: CommandProfile): boolean {
+  return profile.readOnly && !profile.name.endsWith('SCAN')
 }
 
 function assertEncodable(arg: unknown): void {

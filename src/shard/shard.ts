@@ -15,6 +15,7 @@ import { ShardConnections } from './connections.js'
 import { Lease } from './lease.js'
 import { MasterLink } from './master-link.js'
 import type { Trigger } from './rebuild.js'
+import { ReplicaSet } from './replica-set.js'
 
 export interface ShardListener {
   /** One attempt to find the master has failed; the next follows, or not. */
@@ -48,10 +49,12 @@ export class Shard implements ShardPort {
   readonly #factory: ConnectionFactory
   readonly #listener: ShardListener
   readonly #link: MasterLink
+  readonly #replicas: ReplicaSet
   readonly #calls: Calls
   readonly #connections: ShardConnections
   readonly #leases = new Set<Lease>()
   readonly #sendOptions: SendOptions | undefined
+  readonly #masterOnly: boolean
   readonly #stopClock: () => void
   #whenReady: (() => void)[] = []
   #sent = 0
@@ -75,7 +78,14 @@ export class Shard implements ShardPort {
         onDown: (reason, cause) => this.#listener.onDown({ shard: name, address: this.address, reason, cause }),
       },
     })
-    this.#calls = new Calls({ shard: name, settings, clock, link: this.#link, sendOptions: this.#sendOptions })
+    this.#replicas = new ReplicaSet({ ...options, serving: () => this.state === 'ready' })
+    this.#masterOnly = settings.readFrom === 'master'
+    const { replicas, sendOptions, link } = {
+      replicas: this.#replicas,
+      sendOptions: this.#sendOptions,
+      link: this.#link,
+    }
+    this.#calls = new Calls({ shard: name, settings, clock, link, replicas, sendOptions })
     this.#connections = new ShardConnections({
       ...settings.pool,
       shard: name,
@@ -121,14 +131,15 @@ export class Shard implements ShardPort {
       reconnects: this.#reconnects,
       rebuilds: link.rebuilds,
       leases: this.#connections.picture(),
-      sockets: link.sockets + this.#connections.sockets,
+      sockets: link.sockets + this.#connections.sockets + this.#replicas.sockets,
+      replicas: this.#replicas.addresses,
     }
   }
 
   send(args: readonly RedisArgument[], profile: CommandProfile, options: CallOptions | undefined): Promise<unknown> {
     this.#sent++
     const open = this.#link.open
-    if (open !== undefined && options === undefined) return open.send(args, this.#sendOptions)
+    if (open !== undefined && options === undefined && this.#masterOnly) return open.send(args, this.#sendOptions)
     return this.#calls.send(args, profile, options)
   }
 
@@ -199,6 +210,11 @@ export class Shard implements ShardPort {
     this.#link.over()
   }
 
+  /** A sentinel has said something of this shard's replicas, or it is time to ask: one joins, leaves, or was promoted. */
+  refreshReplicas(): void {
+    if (this.#replicas.inUse) void this.#replicas.refresh()
+  }
+
   /** Resolves as soon as there is a verified master; at once when there is one. Rejects when the signal aborts. */
   whenReady(signal: AbortSignal): Promise<void> {
     if (this.state === 'ready' || this.state === 'holding') return Promise.resolve()
@@ -232,6 +248,7 @@ export class Shard implements ShardPort {
     for (const lease of this.#leases) lease.poison('closed', cause)
     this.#leases.clear()
     this.#connections.destroy(cause)
+    this.#replicas.close(cause)
     this.#whenReady = []
   }
 
@@ -243,6 +260,7 @@ export class Shard implements ShardPort {
 
   #tick(now: number): void {
     this.#link.tick(now)
+    this.#replicas.tick(now)
     const { leakWarningMs } = this.#settings
     if (leakWarningMs === 0) return
     for (const lease of this.#leases) {
@@ -258,6 +276,7 @@ export class Shard implements ShardPort {
     for (const lease of this.#leases) lease.poison('failover', cause)
     this.#connections.retire(cause)
     this.#connections.start()
+    if (this.#replicas.inUse) this.#replicas.retarget(to)
     const waiting = this.#whenReady
     this.#whenReady = []
     for (const resolve of waiting) resolve()
