@@ -1,10 +1,7 @@
-import { Assembly } from './assembly.js'
 import { RoutedClient } from './commands/routed-client.js'
 import type { UserMethods } from './commands/surface.js'
-import { PoolClosedError, ShardUnavailableError, UnknownMasterError } from './errors.js'
-import type { PoolEvents } from './events.js'
-import { type PoolOptions, readOptions, type Settings } from './options.js'
-import { checkPlacement } from './placement-guard.js'
+import { type Core, close, connect, destroy, emitSafely, openShard, shardAt, waitUntilOpen } from './life-cycle.js'
+import { type PoolOptions, readOptions } from './options.js'
 import {
   type ClientOptions,
   ConnectionFactory,
@@ -20,29 +17,6 @@ import { createRing, type Ring } from './ring/index.js'
 import type { Shard } from './shard/shard.js'
 import { type PoolLease, ShardHandle, typedLease, useShard } from './shard-handle.js'
 import type { PoolStats } from './stats.js'
-
-type State = 'idle' | 'connecting' | 'open' | 'closing'
-
-/** What a pool keeps between and during its connected lives. */
-interface Core {
-  readonly settings: Settings
-  readonly ring: Ring
-  readonly dataFactory: ConnectionFactory
-  readonly sentinelFactory: ConnectionFactory
-  /** The shards of the present life; the router holds the same array. */
-  readonly shards: Shard[]
-  state: State
-  assembly: Assembly | undefined
-  connecting: Promise<void> | undefined
-  closing: Promise<void> | undefined
-  /** Told of each failed attempt to find a master while `connect()` is under way. */
-  onAttemptFailed: ((shard: string, error: Error) => void) | undefined
-  /** Aborts the `connect()` under way. */
-  abortConnect: AbortController | undefined
-  readonly emit: EmitFn
-}
-
-type EmitFn = <E extends keyof PoolEvents>(event: E, ...args: Parameters<PoolEvents[E]>) => void
 
 /** One symbol, since views (`withTypeMapping` …) inherit from the pool, and `#private` fields are not inherited. */
 const CORE: unique symbol = Symbol('core')
@@ -193,163 +167,6 @@ class Pool<
   }
 }
 
-// Functions of the core rather than methods: what a view inherits must not touch `#private` members.
-
-async function connect(core: Core): Promise<void> {
-  if (core.closing !== undefined) await core.closing
-  if (core.state === 'idle') {
-    core.state = 'connecting'
-    core.connecting = open(core).finally(() => {
-      core.connecting = undefined
-    })
-    // Calls that wait for it report its failure too; a pool whose `connect()` is not awaited must not kill the process.
-    core.connecting.catch(() => {})
-  }
-  await core.connecting
-}
-
-async function open(core: Core): Promise<void> {
-  const { settings, dataFactory, sentinelFactory, emit } = core
-  const abort = new AbortController()
-  core.abortConnect = abort
-  const assembly = new Assembly({
-    settings,
-    dataFactory,
-    sentinelFactory,
-    listener: {
-      onFailover: (event) => emit('failover', event),
-      onReconnect: (event) => emit('reconnect', event),
-      onDown: (event) => {
-        emit('shard-down', event)
-        emit('reconnecting')
-      },
-      onLeak: (event) => emit('lease-leak', event),
-      onSentinelEvent: (event) => emit('sentinel', event),
-      onSentinelState: (event) => emit('sentinel-state', event),
-      onError: (error) => emit('error', error),
-      onAttemptFailed: (shard, error) => core.onAttemptFailed?.(shard, error),
-    },
-  })
-  core.assembly = assembly
-  core.shards.splice(0, Number.POSITIVE_INFINITY, ...assembly.shards)
-  try {
-    emit('connect')
-    await masters(core, assembly, abort)
-    if (settings.placementGuard !== 'off') {
-      const ready = assembly.shards.filter((shard) => shard.address !== undefined)
-      await checkPlacement(ready, core.ring, settings.placementGuard, (event) => emit('placement-unchecked', event))
-    }
-    abort.signal.throwIfAborted()
-    core.state = 'open'
-  } catch (error) {
-    assembly.destroy()
-    core.assembly = undefined
-    core.state = 'idle'
-    throw abort.signal.aborted ? abort.signal.reason : error
-  } finally {
-    core.onAttemptFailed = undefined
-    core.abortConnect = undefined
-  }
-  emit('ready')
-}
-
-/** Waits until every shard has a verified master; without `requireAllShards` until each has one or has failed once. */
-async function masters(core: Core, assembly: Assembly, abort: AbortController): Promise<void> {
-  const { requireAllShards, connectDeadlineMs } = core.settings
-  const failed = new Map<string, Error>()
-  let onFailure = () => {}
-  core.onAttemptFailed = (shard, error) => {
-    failed.set(shard, error)
-    // A name nobody knows is a typo: no second round makes it right.
-    if (error instanceof UnknownMasterError && requireAllShards) abort.abort(error)
-    onFailure()
-  }
-  const timer = setTimeout(() => abort.abort(firstFailure(assembly.shards)), connectDeadlineMs)
-  const readiness = assembly.shards.map((shard) => shard.whenReady(abort.signal))
-  const settled = Promise.all(readiness)
-  settled.catch(() => {})
-  try {
-    assembly.start()
-    if (requireAllShards) await settled
-    else {
-      const enough = new Promise<void>((resolve) => {
-        onFailure = () => {
-          const missing = assembly.shards.filter((shard) => shard.address === undefined)
-          if (missing.length < assembly.shards.length && missing.every((shard) => failed.has(shard.name))) resolve()
-        }
-      })
-      for (const ready of readiness) ready.then(() => onFailure()).catch(() => {})
-      await Promise.race([settled, enough])
-    }
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-function firstFailure(shards: readonly Shard[]): Error {
-  const missing = shards.find((shard) => shard.address === undefined)
-  return missing?.lastError ?? new ShardUnavailableError(missing?.name ?? '', 'no-master', 0)
-}
-
-function waitUntilOpen(core: Core): Promise<void> {
-  return (
-    core.connecting ??
-    Promise.reject(new PoolClosedError(core.state === 'idle' ? 'the pool is not connected' : undefined))
-  )
-}
-
-async function openShard(core: Core, index: number): Promise<Shard> {
-  if (core.state !== 'open') await waitUntilOpen(core)
-  return core.shards[index]!
-}
-
-function shardAt(core: Core, index: number): Shard {
-  const shard = core.shards[index]
-  if (shard === undefined) throw new PoolClosedError('the pool is not connected')
-  return shard
-}
-
-function close(core: Core, timeoutMs = core.settings.commandTimeoutMs || 5_000): Promise<void> {
-  core.abortConnect?.abort(new PoolClosedError())
-  if (core.closing !== undefined) return core.closing
-  const { assembly } = core
-  if (core.state !== 'open' || assembly === undefined) return (core.connecting ?? Promise.resolve()).catch(() => {})
-  core.state = 'closing'
-  core.closing = assembly.close(timeoutMs).finally(() => ended(core, assembly))
-  return core.closing
-}
-
-function destroy(core: Core): void {
-  core.abortConnect?.abort(new PoolClosedError())
-  const { assembly } = core
-  if (assembly === undefined) return
-  assembly.destroy()
-  if (core.state === 'open') ended(core, assembly)
-}
-
-function ended(core: Core, assembly: Assembly): void {
-  if (core.assembly !== assembly) return
-  core.assembly = undefined
-  core.closing = undefined
-  core.state = 'idle'
-  core.emit('end')
-}
-
-/** A listener that throws is the listener's bug; it must not stop a failover half way. It surfaces as any uncaught error does. */
-function emitSafely(pool: EventTarget, event: keyof PoolEvents, args: readonly unknown[]): void {
-  try {
-    pool.emit(event, ...args)
-  } catch (error) {
-    queueMicrotask(() => {
-      throw error
-    })
-  }
-}
-
-interface EventTarget {
-  emit(event: string, ...args: unknown[]): boolean
-}
-
 /** No modules, functions or scripts but node-redis's own. */
 type None = Record<never, never>
 
@@ -373,6 +190,9 @@ export interface ShardedSentinelPoolConstructor {
     options: PoolOptions<M, F, S, RESP, TM>,
   ): ShardedSentinelPool<M, F, S, RESP, TM>
 }
+
+// As it is known, in stack traces and when it is printed.
+Object.defineProperty(Pool, 'name', { value: 'ShardedSentinelPool' })
 
 // The methods of the user's definitions are put on by RoutedClient at run time; a class cannot say so in its type.
 export const ShardedSentinelPool: ShardedSentinelPoolConstructor = Pool as unknown as ShardedSentinelPoolConstructor

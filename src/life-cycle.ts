@@ -1,0 +1,187 @@
+import { Assembly } from './assembly.js'
+import { PoolClosedError, ShardUnavailableError, UnknownMasterError } from './errors.js'
+import type { PoolEvents } from './events.js'
+import type { Settings } from './options.js'
+import { checkPlacement } from './placement-guard.js'
+import type { ConnectionFactory } from './redis-client.js'
+import type { Ring } from './ring/index.js'
+import type { Shard } from './shard/shard.js'
+
+/** `idle` → `connecting` → `open` → `closing` → `idle`: a closed pool may be connected again. */
+type State = 'idle' | 'connecting' | 'open' | 'closing'
+
+/** What a pool keeps between and during its connected lives. */
+export interface Core {
+  readonly settings: Settings
+  readonly ring: Ring
+  readonly dataFactory: ConnectionFactory
+  readonly sentinelFactory: ConnectionFactory
+  /** The shards of the present life; the router holds the same array. */
+  readonly shards: Shard[]
+  state: State
+  assembly: Assembly | undefined
+  connecting: Promise<void> | undefined
+  closing: Promise<void> | undefined
+  /** Told of each failed attempt to find a master while `connect()` is under way. */
+  onAttemptFailed: ((shard: string, error: Error) => void) | undefined
+  /** Aborts the `connect()` under way. */
+  abortConnect: AbortController | undefined
+  readonly emit: EmitFn
+}
+
+type EmitFn = <E extends keyof PoolEvents>(event: E, ...args: Parameters<PoolEvents[E]>) => void
+
+export async function connect(core: Core): Promise<void> {
+  if (core.closing !== undefined) await core.closing
+  if (core.state === 'idle') {
+    core.state = 'connecting'
+    core.connecting = open(core).finally(() => {
+      core.connecting = undefined
+    })
+    // Calls that wait for it report its failure too; a pool whose `connect()` is not awaited must not kill the process.
+    core.connecting.catch(() => {})
+  }
+  await core.connecting
+}
+
+async function open(core: Core): Promise<void> {
+  const { settings, dataFactory, sentinelFactory, emit } = core
+  const abort = new AbortController()
+  core.abortConnect = abort
+  const assembly = new Assembly({
+    settings,
+    dataFactory,
+    sentinelFactory,
+    listener: {
+      onFailover: (event) => emit('failover', event),
+      onReconnect: (event) => emit('reconnect', event),
+      onDown: (event) => {
+        emit('shard-down', event)
+        emit('reconnecting')
+      },
+      onLeak: (event) => emit('lease-leak', event),
+      onSentinelEvent: (event) => emit('sentinel', event),
+      onSentinelState: (event) => emit('sentinel-state', event),
+      onError: (error) => emit('error', error),
+      onAttemptFailed: (shard, error) => core.onAttemptFailed?.(shard, error),
+    },
+  })
+  core.assembly = assembly
+  core.shards.splice(0, Number.POSITIVE_INFINITY, ...assembly.shards)
+  try {
+    emit('connect')
+    await masters(core, assembly, abort)
+    if (settings.placementGuard !== 'off') {
+      const ready = assembly.shards.filter((shard) => shard.address !== undefined)
+      await checkPlacement(ready, core.ring, settings.placementGuard, (event) => emit('placement-unchecked', event))
+    }
+    abort.signal.throwIfAborted()
+    core.state = 'open'
+  } catch (error) {
+    assembly.destroy()
+    core.assembly = undefined
+    core.state = 'idle'
+    throw abort.signal.aborted ? abort.signal.reason : error
+  } finally {
+    core.onAttemptFailed = undefined
+    core.abortConnect = undefined
+  }
+  emit('ready')
+}
+
+/** Waits until every shard has a verified master; without `requireAllShards` until each has one or has failed once. */
+async function masters(core: Core, assembly: Assembly, abort: AbortController): Promise<void> {
+  const { requireAllShards, connectDeadlineMs } = core.settings
+  const failed = new Map<string, Error>()
+  let onFailure = () => {}
+  core.onAttemptFailed = (shard, error) => {
+    failed.set(shard, error)
+    // A name nobody knows is a typo: no second round makes it right.
+    if (error instanceof UnknownMasterError && requireAllShards) abort.abort(error)
+    onFailure()
+  }
+  const timer = setTimeout(() => abort.abort(firstFailure(assembly.shards)), connectDeadlineMs)
+  const readiness = assembly.shards.map((shard) => shard.whenReady(abort.signal))
+  const settled = Promise.all(readiness)
+  settled.catch(() => {})
+  try {
+    assembly.start()
+    if (requireAllShards) await settled
+    else {
+      const enough = new Promise<void>((resolve) => {
+        onFailure = () => {
+          const missing = assembly.shards.filter((shard) => shard.address === undefined)
+          if (missing.length < assembly.shards.length && missing.every((shard) => failed.has(shard.name))) resolve()
+        }
+      })
+      for (const ready of readiness) ready.then(() => onFailure()).catch(() => {})
+      await Promise.race([settled, enough])
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function firstFailure(shards: readonly Shard[]): Error {
+  const missing = shards.find((shard) => shard.address === undefined)
+  return missing?.lastError ?? new ShardUnavailableError(missing?.name ?? '', 'no-master', 0)
+}
+
+export function waitUntilOpen(core: Core): Promise<void> {
+  return (
+    core.connecting ??
+    Promise.reject(new PoolClosedError(core.state === 'idle' ? 'the pool is not connected' : undefined))
+  )
+}
+
+export async function openShard(core: Core, index: number): Promise<Shard> {
+  if (core.state !== 'open') await waitUntilOpen(core)
+  return core.shards[index]!
+}
+
+export function shardAt(core: Core, index: number): Shard {
+  const shard = core.shards[index]
+  if (shard === undefined) throw new PoolClosedError('the pool is not connected')
+  return shard
+}
+
+export function close(core: Core, timeoutMs = core.settings.commandTimeoutMs || 5_000): Promise<void> {
+  core.abortConnect?.abort(new PoolClosedError())
+  if (core.closing !== undefined) return core.closing
+  const { assembly } = core
+  if (core.state !== 'open' || assembly === undefined) return (core.connecting ?? Promise.resolve()).catch(() => {})
+  core.state = 'closing'
+  core.closing = assembly.close(timeoutMs).finally(() => ended(core, assembly))
+  return core.closing
+}
+
+export function destroy(core: Core): void {
+  core.abortConnect?.abort(new PoolClosedError())
+  const { assembly } = core
+  if (assembly === undefined) return
+  assembly.destroy()
+  if (core.state === 'open') ended(core, assembly)
+}
+
+function ended(core: Core, assembly: Assembly): void {
+  if (core.assembly !== assembly) return
+  core.assembly = undefined
+  core.closing = undefined
+  core.state = 'idle'
+  core.emit('end')
+}
+
+/** A listener that throws is the listener's bug; it must not stop a failover half way. It surfaces as any uncaught error does. */
+export function emitSafely(pool: EventTarget, event: keyof PoolEvents, args: readonly unknown[]): void {
+  try {
+    pool.emit(event, ...args)
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error
+    })
+  }
+}
+
+interface EventTarget {
+  emit(event: string, ...args: unknown[]): boolean
+}
