@@ -20,6 +20,7 @@ import {
   WatchError,
 } from 'redis'
 import { type Address, formatAddress } from './address.js'
+import { joinedWritev } from './joined-write.js'
 
 export type {
   CommandParser,
@@ -215,6 +216,7 @@ export class ConnectionFactory {
         ...socket,
         ...(address === undefined ? {} : { host: address.host, port: address.port }),
         ...(signal === undefined ? {} : { signal }),
+        writev: joinedWritev,
         connectTimeout: Math.max(1, timeoutMs),
         reconnectStrategy: false,
       },

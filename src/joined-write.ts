@@ -1,0 +1,60 @@
+import { Socket } from 'node:net'
+
+interface Chunk {
+  readonly chunk: string | Uint8Array
+  /** `'buffer'` for bytes: Node aborts the process when a buffer comes under the name of a text encoding. */
+  readonly encoding: BufferEncoding | 'buffer'
+}
+
+type Done = (error?: Error | null) => void
+
+/** Above this many bytes (UTF-16 units of text) a copy costs more than a further entry of the system's write vector. */
+const MAX_CHUNK = 8 * 1024
+
+const { _write, _writev } = Socket.prototype as unknown as {
+  _write(this: Socket, chunk: string | Uint8Array, encoding: string, done: Done): void
+  _writev(this: Socket, chunks: readonly Chunk[], done: Done): void
+}
+
+/**
+ * Node's streams take a `writev` as an option. node-redis writes each command by itself and corks the socket around a
+ * flush; Node then hands the system a vector with an entry for every one, which costs more than the bytes do. This joins
+ * a flush of small text commands into one string, so that it is one write.
+ */
+export function joinedWritev(this: Socket, chunks: readonly Chunk[], done: Done): void {
+  let text = ''
+  for (const { chunk, encoding } of chunks) {
+    if (typeof chunk !== 'string' || chunk.length > MAX_CHUNK || (encoding !== 'utf8' && encoding !== 'utf-8')) {
+      joinWithBytes(this, chunks, done)
+      return
+    }
+    text += chunk
+  }
+  _write.call(this, text, 'utf8', done)
+}
+
+/** Runs of small chunks are joined, bytes too; a large one goes as it is. */
+function joinWithBytes(socket: Socket, chunks: readonly Chunk[], done: Done): void {
+  const joined: Chunk[] = []
+  let run: Buffer[] = []
+  const flush = () => {
+    if (run.length > 0) joined.push({ chunk: run.length === 1 ? run[0]! : Buffer.concat(run), encoding: 'buffer' })
+    run = []
+  }
+  for (const entry of chunks) {
+    const { chunk, encoding } = entry
+    if (chunk.length > MAX_CHUNK) {
+      flush()
+      joined.push(entry)
+    } else {
+      run.push(typeof chunk === 'string' ? Buffer.from(chunk, encoding as BufferEncoding) : asBuffer(chunk))
+    }
+  }
+  flush()
+  if (joined.length === 1) _write.call(socket, joined[0]!.chunk, joined[0]!.encoding, done)
+  else _writev.call(socket, joined, done)
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
