@@ -65,6 +65,7 @@ export const OWN_ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['UNSUBSCRIBE', SUBSCRIBER],
   ['PUNSUBSCRIBE', SUBSCRIBER],
   ['SUNSUBSCRIBE', SUBSCRIBER],
+  ['RESTORE-ASKING', refused('it is a part of Redis Cluster')],
   // On a shared connection these would hold or break everybody's commands.
   ['HIMPORT PREPARE', refused('field sets live on one connection; take one with `pool.use(key, …)`')],
   ['HIMPORT SET', refused('field sets live on one connection; take one with `pool.use(key, …)`')],

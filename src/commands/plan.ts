@@ -108,8 +108,17 @@ export function joinPlan(plan: Plan, outcomes: readonly PartOutcome[]): unknown 
   }
   const succeeded = failed.length === 0 ? outcomes : outcomes.filter((outcome) => 'reply' in outcome)
   const reply = joinSucceeded(plan, succeeded)
-  if (plan.join === 'same' && reply === undefined) throw new MultiShardError(plan.profile.name, describe(outcomes))
+  if (plan.join === 'same' && reply === undefined) throw disagreement(plan, outcomes)
   return reply
+}
+
+/** The shards should say the same and do not: each outcome's error holds in `reply` what that shard said. */
+function disagreement(plan: Plan, outcomes: readonly PartOutcome[]): MultiShardError {
+  const told = outcomes.map(({ part, ...end }) => {
+    const error = Object.assign(new Error('the shards answer differently'), end)
+    return { shard: part.shard.name, keys: part.keys, error }
+  })
+  return new MultiShardError(plan.profile.name, told)
 }
 
 /** What the parts that succeeded make together; entries of failed parts are left undefined. */

@@ -27,7 +27,6 @@ export type RoutedView<
 
 // The commands are no members written down here: they are put on a prototype from node-redis's own definitions, and
 // this merging is what tells the compiler so.
-// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: see above
 export interface RoutedClient<
   M extends RedisModules,
   F extends RedisFunctions,
@@ -35,16 +34,7 @@ export interface RoutedClient<
   RESP extends RespVersions,
   TM extends TypeMapping,
 > extends CommandMethods<RESP, TM>,
-    ClientMethods<M, F, S, RESP, TM> {
-  /** The same pool with a type mapping of its own for the calls made through it. */
-  withTypeMapping<N extends TypeMapping>(typeMapping: N): RoutedView<M, F, S, RESP, N>
-  /** The same pool with settings for the calls made through it; those not named stay as they are. Make it once and keep it. */
-  withCommandOptions<N extends TypeMapping = TM>(options: ViewOptions<N>): RoutedView<M, F, S, RESP, N>
-  /** The same pool, its calls rejecting with node-redis's AbortError when the signal aborts before they are sent. */
-  withAbortSignal(signal: AbortSignal): RoutedView<M, F, S, RESP, TM>
-  /** The same pool, its reads going to replicas or to the master. */
-  withReadFrom(readFrom: ReadFrom): RoutedView<M, F, S, RESP, TM>
-}
+    ClientMethods<M, F, S, RESP, TM> {}
 
 /**
  * Every command of a node-redis client, each sent to the shard that owns its keys. The pool adds connections and a life
@@ -62,6 +52,17 @@ export abstract class RoutedClient<
   readonly [ROUTER]: Router
   /** @internal */
   readonly [CALL_OPTIONS]: CallOptions | undefined
+
+  /** The same pool with a type mapping of its own for the calls made through it. */
+  declare readonly withTypeMapping: <N extends TypeMapping>(typeMapping: N) => RoutedView<M, F, S, RESP, N>
+  /** The same pool with settings for the calls made through it; those not named stay as they are. Make it once and keep it. */
+  declare readonly withCommandOptions: <N extends TypeMapping = TM>(
+    options: ViewOptions<N>,
+  ) => RoutedView<M, F, S, RESP, N>
+  /** The same pool, its calls rejecting with node-redis's AbortError when the signal aborts before they are sent. */
+  declare readonly withAbortSignal: (signal: AbortSignal) => RoutedView<M, F, S, RESP, TM>
+  /** The same pool, its reads going to replicas or to the master. */
+  declare readonly withReadFrom: (readFrom: ReadFrom) => RoutedView<M, F, S, RESP, TM>
 
   protected constructor(context: RoutingContext) {
     super()
