@@ -187,11 +187,8 @@ export class SentinelPanel {
     const raw = readMasterAddress(addressReply)
     if (raw === undefined) return failed('the answer makes no sense')
     if (raw === null) return { ...who(entry), address: null }
-    return {
-      ...who(entry),
-      address: this.#settings.mapAddress(raw),
-      configEpoch: readInstance(masterReply)?.configEpoch,
-    }
+    const configEpoch = readInstance(masterReply)?.configEpoch
+    return { ...who(entry), address: this.#settings.mapAddress(raw), announced: raw, configEpoch }
   }
 
   #client(entry: SentinelEntry): SentinelClient {
