@@ -3,6 +3,8 @@
  * package root.
  */
 export type * from './options.js'
+export type { Move, PlanOptions, RingPlan, ShardChange } from './plan.js'
+export { planRing } from './plan.js'
 export type { Ring, RingPicture, ShardPicture } from './ring.js'
 export { createRing } from './ring.js'
 export type { RingShard, ShardInput } from './shards.js'

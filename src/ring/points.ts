@@ -141,9 +141,10 @@ function sortPoints(list: PointList, bits: number): SortedPoints {
     const to = parts.starts[part + 1]!
     next.fill(0)
     for (let i = from; i < to; i++) next[(parts.high[i]! >>> shift) & mask]!++
-    let at = from
-    for (let b = 0; b < perPart; b++) {
+    let crowded = false
+    for (let b = 0, at = from; b < perPart; b++) {
       const count = next[b]!
+      if (count >= CROWDED) crowded = true
       first[part * perPart + b] = at
       next[b] = at
       at += count
@@ -155,7 +156,14 @@ function sortPoints(list: PointList, bits: number): SortedPoints {
       if (wide) low[place] = parts.low[i]! ^ BIAS
       owners[place] = parts.owners[i]!
     }
-    for (let b = 0; b < perPart; b++) sortRange(high, low, owners, first[part * perPart + b]!, next[b]!)
+    if (crowded) {
+      for (let b = 0; b < perPart; b++) {
+        const start = first[part * perPart + b]!
+        if (next[b]! - start >= CROWDED) sortCrowded(high, low, owners, start, next[b]!)
+      }
+    }
+    // The buckets are in order already, so this sorts each of them and leaves a crowded one as it is.
+    sortRange(high, low, owners, from, to)
   }
   first[1 << bits] = size
   high[size] = 0x7fffffff
@@ -171,7 +179,12 @@ function sortPoints(list: PointList, bits: number): SortedPoints {
 function moveToBorders(sorted: SortedPoints, size: number, shift: number): void {
   const { first, high, owners } = sorted
   const lowest = high[0]!
-  for (let i = 0; i + 1 < size; i++) high[i] = Math.floor((high[i]! + high[i + 1]!) / 2)
+  for (let i = 0; i + 1 < size; i++) {
+    const a = high[i]!
+    const b = high[i + 1]!
+    // floor((a + b) / 2) without leaving 32 bits
+    high[i] = (a & b) + ((a ^ b) >> 1)
+  }
   const around = Math.floor((high[size - 1]! + lowest + 0x100000000) / 2)
   if (around <= 0x7fffffff) {
     high[size - 1] = around
@@ -218,15 +231,12 @@ function partition(list: PointList): Parts {
   return { starts, high, low, owners }
 }
 
-/** Sorts the points of one bucket and keeps the order of equal ones. */
+/** Sorts points that are nearly in order, and keeps the order of equal ones. */
 function sortRange(high: Int32Array, low: Int32Array, owners: Uint16Array, from: number, to: number): void {
-  if (to - from >= CROWDED) {
-    sortCrowded(high, low, owners, from, to)
-    return
-  }
   const wide = low.length > 0
   for (let i = from + 1; i < to; i++) {
     const h = high[i]!
+    if (high[i - 1]! < h) continue
     const l = wide ? low[i]! : 0
     const owner = owners[i]!
     let at = i - 1
