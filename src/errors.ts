@@ -22,6 +22,8 @@ export type ErrorCode =
   | 'LEASE_RELEASED'
   | 'PLACEMENT_MISMATCH'
   | 'MULTI_SHARD'
+  | 'NOT_REPLICATED'
+  | 'MASTER_UNREACHABLE'
 
 /**
  * What is known of a call that ended in an error. `'not-sent'`: no byte of it left this process, or the server refused it
@@ -300,5 +302,54 @@ export class MultiShardError extends ShardedSentinelPoolError {
     )
     this.command = command
     this.outcomes = outcomes
+  }
+}
+
+/** A write ran on the master, but fewer replicas than asked for had it in time (`withReplicaAck`). It stands, for now. */
+export class NotReplicatedError extends ShardedSentinelPoolError {
+  readonly code = 'NOT_REPLICATED'
+  readonly outcome = 'not-replicated'
+  readonly shard: string
+  readonly command: string
+  /** Replicas asked for, and how long they were waited for in ms. */
+  readonly required: { readonly replicas: number; readonly timeoutMs: number }
+  /** Replicas that had the write when the wait ended. */
+  readonly acknowledged: number
+  /** The master's reply to the write, before node-redis's transformation. */
+  readonly reply: unknown
+  constructor(
+    shard: string,
+    command: string,
+    required: { readonly replicas: number; readonly timeoutMs: number },
+    acknowledged: number,
+    reply: unknown,
+    settings?: ErrorSettings,
+  ) {
+    super(
+      `${command} on shard '${shard}' reached ${acknowledged} of ${required.replicas} replicas within ${required.timeoutMs} ms`,
+      false,
+      settings,
+    )
+    this.shard = shard
+    this.command = command
+    this.required = required
+    this.acknowledged = acknowledged
+    this.reply = reply
+  }
+}
+
+/** The node that is named as master cannot be reached, or does not let us in. */
+export class MasterUnreachableError extends ShardedSentinelPoolError {
+  readonly code = 'MASTER_UNREACHABLE'
+  readonly masterName: string
+  /** Where the connection was tried, after `addressMap`. */
+  readonly address: Address
+  /** The system's code (`ECONNREFUSED`, `ETIMEDOUT`), or the first word of the reply (`WRONGPASS`). */
+  readonly why: string
+  constructor(masterName: string, address: Address, why: string, message: string, settings?: ErrorSettings) {
+    super(message, true, settings)
+    this.masterName = masterName
+    this.address = address
+    this.why = why
   }
 }

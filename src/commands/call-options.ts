@@ -23,10 +23,13 @@ export function mergeOptions(
   changes: ViewOptions,
 ): CallOptions {
   const { asap: _asap, timeout, ...rest } = changes
-  return {
+  const { plain: _plain, ...kept } = base ?? {}
+  const merged: CallOptions = {
     typeMapping: poolTypeMapping,
-    ...base,
+    ...kept,
     ...(timeout === undefined ? {} : { timeoutMs: timeout }),
     ...rest,
   }
+  const others = Object.entries(merged).filter(([name, value]) => name !== 'typeMapping' && value !== undefined)
+  return others.length === 0 ? { typeMapping: merged.typeMapping, plain: true } : merged
 }

@@ -13,5 +13,5 @@ export type {
 } from './source.js'
 export { StaticSource, type StaticSourceSettings } from './static-source.js'
 export { SentinelWatchError } from './subscription.js'
-export { askRole, connectMaster, MasterUnreachableError } from './verify.js'
+export { askRole, connectMaster } from './verify.js'
 export { type RecheckReason, SentinelWatcher, type SentinelWatcherSettings, type WatcherCallbacks } from './watcher.js'

@@ -1,6 +1,12 @@
 import { type Address, formatAddress, sameAddress } from '../address.js'
 import { Deadline, monotonicNow } from '../async/deadline.js'
-import { RoleMismatchError, type SentinelAnswer, SentinelsUnreachableError, UnknownMasterError } from '../errors.js'
+import {
+  MasterUnreachableError,
+  RoleMismatchError,
+  type SentinelAnswer,
+  SentinelsUnreachableError,
+  UnknownMasterError,
+} from '../errors.js'
 import type { ConnectionFactory } from '../redis-client.js'
 import { type Answer, type Candidate, decide, distinct } from './decide.js'
 import type { SentinelList } from './list.js'
@@ -15,7 +21,7 @@ import type {
   VerifiedMaster,
 } from './source.js'
 import { VerifiedMasters } from './verified.js'
-import { connectMaster, followUntilMaster, MasterUnreachableError } from './verify.js'
+import { connectMaster, followUntilMaster } from './verify.js'
 
 /** What a connection is for; `connectionName` turns it into what CLIENT LIST shows. */
 export type ConnectionKind = 'sentinel' | 'watch' | 'data'

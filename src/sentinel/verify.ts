@@ -1,27 +1,18 @@
 import { type Address, formatAddress, sameAddress } from '../address.js'
 import { bounded, Deadline } from '../async/deadline.js'
 import { sleep } from '../async/sleep.js'
-import { RoleMismatchError } from '../errors.js'
+import { MasterUnreachableError, RoleMismatchError } from '../errors.js'
 import { type Connection, type ConnectionFactory, describeFailure } from '../redis-client.js'
 import { type Role, readInfoReplication, readRole } from './replies.js'
 
-/** The node that sentinels name cannot be reached, or does not let us in. `code` is the system's, or the reply's first word. */
-export class MasterUnreachableError extends Error {
-  override readonly name = 'MasterUnreachableError'
-  readonly masterName: string
-  /** Where the connection was tried. */
-  readonly address: Address
-  readonly code: string
-
-  constructor(masterName: string, address: Address, announced: Address, cause: unknown) {
-    const mapped = sameAddress(address, announced) ? '' : ` (announced as ${formatAddress(announced)})`
-    const why = describeFailure(cause)
-    super(`${formatAddress(address)}${mapped}, named as master of '${masterName}', cannot be used: ${why}`, { cause })
-    this.masterName = masterName
-    this.address = address
-    const code = (cause as { code?: unknown } | undefined)?.code
-    this.code = typeof code === 'string' ? code : (/^[A-Z]{2,}\b/.exec(why)?.[0] ?? 'ECONNECT')
-  }
+/** What went wrong with the node that was named, told so that it can be acted on. */
+function unreachable(masterName: string, address: Address, announced: Address, cause: unknown): MasterUnreachableError {
+  const mapped = sameAddress(address, announced) ? '' : ` (announced as ${formatAddress(announced)})`
+  const said = describeFailure(cause)
+  const code = (cause as { code?: unknown } | undefined)?.code
+  const why = typeof code === 'string' ? code : (/^[A-Z]{2,}\b/.exec(said)?.[0] ?? 'ECONNECT')
+  const message = `${formatAddress(address)}${mapped}, named as master of '${masterName}', cannot be used: ${said}`
+  return new MasterUnreachableError(masterName, address, why, message, { cause })
 }
 
 export interface ProofSettings {
@@ -125,7 +116,8 @@ export async function followUntilMaster(settings: FollowSettings): Promise<Conne
     } catch (error) {
       connection?.destroy()
       signal?.throwIfAborted()
-      last = asTyped(error, settings)
+      // The last question is cut short by the deadline: what the node said before it tells more.
+      if (last === undefined || !deadline.expired) last = asTyped(error, settings)
       await sleep(Math.min(Math.max(intervalMs, 20), deadline.remainingMs), signal)
     }
   }
@@ -143,12 +135,7 @@ function openData(settings: ProofSettings, deadline: Deadline): Promise<Connecti
 function asTyped(error: unknown, settings: ProofSettings): Error {
   if (settings.signal?.aborted) return settings.signal.reason as Error
   if (error instanceof RoleMismatchError) return error
-  return new MasterUnreachableError(
-    settings.masterName,
-    settings.address,
-    settings.announced ?? settings.address,
-    error,
-  )
+  return unreachable(settings.masterName, settings.address, settings.announced ?? settings.address, error)
 }
 
 /**
@@ -166,7 +153,7 @@ export async function verifyMaster(
     answer = await askRole(connection, request.timeoutMs, request.signal)
   } catch (error) {
     request.signal?.throwIfAborted()
-    throw new MasterUnreachableError(masterName, address, address, error)
+    throw unreachable(masterName, address, address, error)
   }
   if (answer.role !== 'master') {
     throw new RoleMismatchError(masterName, address, answer.role === 'not-yet' ? answer.reply : answer.role)

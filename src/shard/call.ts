@@ -19,6 +19,18 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined
   readonly retry?: RetryPolicy | undefined
   readonly readFrom?: ReadFrom | undefined
+  /** Writes resolve only when so many replicas have them (`withReplicaAck`). */
+  readonly replicaAck?: ReplicaAck | undefined
+  /** True when nothing but the type mapping differs from the pool's own settings: such a call goes the quick way. */
+  readonly plain?: boolean | undefined
+}
+
+/** How durable a write must be before it resolves: a WAIT goes with it. */
+export interface ReplicaAck {
+  /** Replicas that must have the write. At least 1. */
+  readonly replicas: number
+  /** Longest time to wait for them, in ms. At least 1; within the call's own deadline. */
+  readonly timeoutMs: number
 }
 
 /**

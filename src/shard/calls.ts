@@ -12,6 +12,7 @@ import {
 import type { Settings } from '../options.js'
 import { AbortError, ErrorReply, type RedisArgument, type SendOptions } from '../redis-client.js'
 import type { CallOptions, CommandProfile } from './call.js'
+import type { DurableLane } from './durable-lane.js'
 import { classifyFailure, replyCode } from './failure.js'
 import type { MasterLink } from './master-link.js'
 import type { ReplicaSet } from './replica-set.js'
@@ -27,6 +28,7 @@ export interface CallsSettings {
   readonly settings: Settings
   readonly link: MasterLink
   readonly replicas: ReplicaSet
+  readonly durable: DurableLane
   readonly clock: CoarseClock
   readonly sendOptions: SendOptions | undefined
 }
@@ -39,6 +41,7 @@ export class Calls {
   readonly #settings: Settings
   readonly #link: MasterLink
   readonly #replicas: ReplicaSet
+  readonly #durable: DurableLane
   readonly #clock: CoarseClock
   readonly #sendOptions: SendOptions | undefined
 
@@ -47,6 +50,7 @@ export class Calls {
     this.#settings = options.settings
     this.#link = options.link
     this.#replicas = options.replicas
+    this.#durable = options.durable
     this.#clock = options.clock
     this.#sendOptions = options.sendOptions
   }
@@ -202,6 +206,10 @@ export class Calls {
       if (readFrom !== 'master' && readsAnywhere(profile)) {
         const read = await this.#sendToReplica(args, options, deadline, readFrom)
         if (read !== undefined) return read.reply
+      }
+      const ack = options?.replicaAck
+      if (ack !== undefined && !profile.readOnly) {
+        return this.#durable.write(args, profile, ack, options?.typeMapping ?? this.#sendOptions?.typeMapping, deadline)
       }
       const shared = this.#link.usable(profile) ?? (await this.#link.connectionFor(profile, deadline))
       if (options?.abortSignal?.aborted) throw new AbortError()

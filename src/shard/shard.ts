@@ -12,6 +12,7 @@ import type { ShardStats } from '../stats.js'
 import type { CallOptions, CommandProfile, ShardPort } from './call.js'
 import { Calls } from './calls.js'
 import { ShardConnections } from './connections.js'
+import { DurableLane } from './durable-lane.js'
 import { Lease } from './lease.js'
 import { MasterLink } from './master-link.js'
 import type { Trigger } from './rebuild.js'
@@ -85,7 +86,8 @@ export class Shard implements ShardPort {
       sendOptions: this.#sendOptions,
       link: this.#link,
     }
-    this.#calls = new Calls({ shard: name, settings, clock, link, replicas, sendOptions })
+    const durable = new DurableLane({ shard: name, acquire: () => this.acquire() })
+    this.#calls = new Calls({ shard: name, settings, clock, link, replicas, durable, sendOptions })
     this.#connections = new ShardConnections({
       ...settings.pool,
       shard: name,
@@ -139,7 +141,10 @@ export class Shard implements ShardPort {
   send(args: readonly RedisArgument[], profile: CommandProfile, options: CallOptions | undefined): Promise<unknown> {
     this.#sent++
     const open = this.#link.open
-    if (open !== undefined && options === undefined && this.#masterOnly) return open.send(args, this.#sendOptions)
+    if (open !== undefined && this.#masterOnly) {
+      if (options === undefined) return open.send(args, this.#sendOptions)
+      if (options.plain === true) return open.send(args, options)
+    }
     return this.#calls.send(args, profile, options)
   }
 

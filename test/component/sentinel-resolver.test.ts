@@ -2,8 +2,13 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { after, type TestContext, test } from 'node:test'
 import type { Address } from '../../src/address.js'
-import { RoleMismatchError, SentinelsUnreachableError, UnknownMasterError } from '../../src/errors.js'
-import { type MasterSource, MasterUnreachableError } from '../../src/sentinel/index.js'
+import {
+  MasterUnreachableError,
+  RoleMismatchError,
+  SentinelsUnreachableError,
+  UnknownMasterError,
+} from '../../src/errors.js'
+import type { MasterSource } from '../../src/sentinel/index.js'
 import { FakeNode } from '../support/fake-node.js'
 import { FakeSentinel } from '../support/fake-sentinel.js'
 import { attempt, makeResolver } from '../support/fake-sentinel-world.js'
@@ -190,7 +195,7 @@ test('resolver: a dead master is told with both its announced and its mapped add
     makeResolver(t, at(fakes), { mapAddress: () => dead }).resolve('s0', attempt()),
     (error: unknown) => {
       assert.ok(error instanceof MasterUnreachableError)
-      assert.equal(error.code, 'ECONNREFUSED')
+      assert.equal(error.why, 'ECONNREFUSED')
       assert.match(error.message, new RegExp(`127.0.0.1:${dead.port} \\(announced as 10.9.9.9:6379\\)`))
       return true
     },
