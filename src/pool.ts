@@ -1,3 +1,4 @@
+import { formatAddress } from './address.js'
 import { RoutedClient } from './commands/routed-client.js'
 import type { UserMethods } from './commands/surface.js'
 import { type Core, close, connect, destroy, emitSafely, openShard, shardAt, waitUntilOpen } from './life-cycle.js'
@@ -47,7 +48,8 @@ class Pool<
     const settings = readOptions(options)
     const names = settings.masters.map(({ name, weight, label }) => ({ name, weight, label }))
     const ring = createRing({ shards: names, ring: options.ring ?? { preset: 'murmur3' } })
-    const dataFactory = new ConnectionFactory(options.client as ClientOptions | undefined)
+    const client = options.client as ClientOptions | undefined
+    const dataFactory = new ConnectionFactory({ commandsQueueMaxLength: settings.maxInFlight, ...client })
     const shards: Shard[] = []
     super({
       ring,
@@ -164,6 +166,15 @@ class Pool<
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
+  }
+
+  /** What `console.log(pool)` shows: the shards, and nothing that a log should not hold. */
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    const shards = this.shards.map(({ name }, i) => {
+      const shard = this[CORE].shards[i]
+      return `${name} ${shard?.state ?? 'idle'}${shard?.address ? ` ${formatAddress(shard.address)}` : ''}`
+    })
+    return `ShardedSentinelPool { ${shards.join(', ')} }`
   }
 }
 

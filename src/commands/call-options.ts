@@ -1,5 +1,6 @@
+import { InvalidOptionsError } from '../errors.js'
 import type { TypeMapping } from '../redis-client.js'
-import type { CallOptions, ReadFrom, RetryPolicy } from '../shard/call.js'
+import type { CallOptions, ReadFrom, ReplicaAck, RetryPolicy } from '../shard/call.js'
 
 /** What `withCommandOptions` takes: node-redis's command options that make sense here, and three of ours. */
 export interface ViewOptions<TM extends TypeMapping = TypeMapping> {
@@ -12,6 +13,7 @@ export interface ViewOptions<TM extends TypeMapping = TypeMapping> {
   readonly timeoutMs?: number | undefined
   readonly retry?: RetryPolicy | undefined
   readonly readFrom?: ReadFrom | undefined
+  readonly replicaAck?: ReplicaAck | undefined
   /** Taken for node-redis's sake; commands of one pool keep their order per shard. */
   readonly asap?: boolean | undefined
 }
@@ -32,4 +34,14 @@ export function mergeOptions(
   }
   const others = Object.entries(merged).filter(([name, value]) => name !== 'typeMapping' && value !== undefined)
   return others.length === 0 ? { typeMapping: merged.typeMapping, plain: true } : merged
+}
+
+/** @throws InvalidOptionsError */
+export function checkReplicaAck(ack: ReplicaAck): ReplicaAck {
+  for (const name of ['replicas', 'timeoutMs'] as const) {
+    const value: unknown = ack?.[name]
+    if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value < 2 ** 31) continue
+    throw new InvalidOptionsError(`replicaAck.${name}`, `replicaAck.${name} must be a whole number of at least 1`)
+  }
+  return { replicas: ack.replicas, timeoutMs: ack.timeoutMs }
 }

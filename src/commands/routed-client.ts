@@ -7,9 +7,9 @@ import type {
   RespVersions,
   TypeMapping,
 } from '../redis-client.js'
-import type { CallOptions, ReadFrom } from '../shard/call.js'
+import type { CallOptions, ReadFrom, ReplicaAck } from '../shard/call.js'
 import { prefixKey } from './argument-parser.js'
-import { mergeOptions, type ViewOptions } from './call-options.js'
+import { checkReplicaAck, mergeOptions, type ViewOptions } from './call-options.js'
 import { clientMembers, settledMethods } from './client-members.js'
 import { CALL_OPTIONS, poolPrototype, ROUTER } from './methods.js'
 import { Router } from './router.js'
@@ -101,6 +101,9 @@ const views = {
   withReadFrom(this: AnyRouted, readFrom: ReadFrom) {
     return viewOf(this, { readFrom })
   },
+  withReplicaAck(this: AnyRouted, ack: ReplicaAck) {
+    return viewOf(this, { replicaAck: checkReplicaAck(ack) })
+  },
 }
 
 type AnyRouted = RoutedClient<RedisModules, RedisFunctions, RedisScripts, RespVersions, TypeMapping>
@@ -108,7 +111,20 @@ type AnyRouted = RoutedClient<RedisModules, RedisFunctions, RedisScripts, RespVe
 /** An object that is the pool in all but its call settings. State is therefore never kept in `#private` fields here. */
 function viewOf(client: AnyRouted, changes: ViewOptions<TypeMapping>): AnyRouted {
   const options = mergeOptions(client[CALL_OPTIONS], client[ROUTER].typeMapping, changes)
-  return Object.create(client, { [CALL_OPTIONS]: { value: options } }) as AnyRouted
+  const view = Object.create(client, { [CALL_OPTIONS]: { value: options } }) as AnyRouted
+  // eventemitter3 keeps its state in plain fields, which a view would shadow: listeners are the pool's, whoever adds them.
+  for (const name of EMITTER_METHODS) Object.defineProperty(view, name, { value: emitterMethod(client, view, name) })
+  return view
+}
+
+const EMITTER_METHODS = ['on', 'addListener', 'once', 'off', 'removeListener', 'removeAllListeners', 'emit'] as const
+
+function emitterMethod(client: AnyRouted, view: AnyRouted, name: (typeof EMITTER_METHODS)[number]) {
+  const method = client[name] as (...args: unknown[]) => unknown
+  return (...args: unknown[]) => {
+    const result = method.apply(client, args)
+    return result === client ? view : result
+  }
 }
 
 for (const [name, value] of Object.entries({ ...clientMembers, ...views })) {

@@ -1,4 +1,5 @@
-import type { Connection, RedisArgument, SendOptions } from '../redis-client.js'
+import { type Connection, ErrorReply, type RedisArgument, type SendOptions } from '../redis-client.js'
+import { classifyFailure } from './failure.js'
 
 export interface SharedConnectionSettings {
   readonly generation: number
@@ -40,7 +41,12 @@ export class SharedConnection {
   sent = 0
   #sentAtFence = 0
   readonly #onFence = () => this.#fenceAnswered()
-  readonly #onFenceLost = () => {}
+  readonly #onFenceFailed = (error: unknown) => {
+    // An error reply (LOADING, MASTERDOWN, BUSY) is a sign of life too.
+    if (error instanceof ErrorReply) this.#fenceAnswered()
+    // The queue is at its bound: this fence never joined it, and the ones before still stand.
+    else if (classifyFailure(error) === 'full') this.#fences.pop()
+  }
 
   constructor(connection: Connection, now: number, settings: SharedConnectionSettings) {
     this.generation = settings.generation
@@ -114,7 +120,7 @@ export class SharedConnection {
     this.#lastFence = now
     this.#sentAtFence = this.sent
     this.#fences.push(now)
-    this.#connection.send(PING).then(this.#onFence, this.#onFence).catch(this.#onFenceLost)
+    this.#connection.send(PING).then(this.#onFence, this.#onFenceFailed)
   }
 
   /** When this process itself stood still, answers lie unread in the socket: that time is not the server's. */
@@ -124,7 +130,6 @@ export class SharedConnection {
     if (stall > 0) this.#fences = this.#fences.map((sent) => sent + stall)
   }
 
-  /** An error reply (LOADING, MASTERDOWN, BUSY) is a sign of life too. */
   #fenceAnswered(): void {
     this.#fences.shift()
     this.#lateReported = false
