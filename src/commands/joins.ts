@@ -64,7 +64,9 @@ export function joinReplies(join: Join, replies: readonly unknown[], names: read
 function fold(replies: readonly unknown[], step: (a: number, b: number) => number): unknown {
   const [first] = replies
   if (Array.isArray(first)) {
-    return first.map((_, i) => (replies as readonly number[][]).map((reply) => Number(reply[i])).reduce(step))
+    return first.map((_, i) =>
+      (replies as readonly number[][]).map((reply) => Number(reply[i])).reduce((a, b) => step(a, b)),
+    )
   }
   return replies.map(Number).reduce((a, b) => step(a, b))
 }

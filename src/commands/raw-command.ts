@@ -69,7 +69,13 @@ function makeCall(
   readOnly: boolean | undefined,
 ): Call {
   const name = facts?.name ?? String(words[0]).toUpperCase()
-  return { words, keys, facts, route, profile: { name, readOnly: isRepeatable(facts, readOnly) } }
+  return {
+    words,
+    keys,
+    facts,
+    route,
+    profile: { name, readOnly: isRepeatable(facts, facts === undefined ? readOnly : undefined) },
+  }
 }
 
 function lookUpWords(words: readonly RedisArgument[]): CommandFacts | undefined {
