@@ -72,10 +72,17 @@ export interface SendOptions {
 export interface NodeClient {
   sendCommand(args: readonly RedisArgument[], options?: SendOptions): Promise<unknown>
   subscribe(channels: string | string[], listener: (message: string, channel: string) => void): Promise<unknown>
-  on(event: string, listener: (...args: never[]) => void): unknown
+  on(event: string, listener: (error: Error) => void): unknown
   readonly isReady: boolean
   readonly isPubSubActive: boolean
   readonly isWatching: boolean
+}
+
+/** A client as node-redis makes it, whatever its type parameters. */
+export interface RawClient extends NodeClient {
+  connect(): Promise<unknown>
+  destroy(): void
+  duplicate(options: RedisClientOptions): RawClient
 }
 
 export interface OpenSettings {
@@ -91,15 +98,15 @@ export interface OpenSettings {
 export class Connection {
   readonly address: Address
   readonly client: NodeClient
-  readonly #raw: ReturnType<typeof createClient>
+  readonly #raw: RawClient
   readonly #abort: AbortController
   #listeners: ((cause: Error) => void)[] = []
   #cause: Error | undefined
 
   /** Use `ConnectionFactory.open`. */
-  constructor(address: Address, raw: ReturnType<typeof createClient>, abort: AbortController) {
+  constructor(address: Address, raw: RawClient, abort: AbortController) {
     this.address = address
-    this.client = raw as unknown as NodeClient
+    this.client = raw
     this.#raw = raw
     this.#abort = abort
     raw.on('error', (error: Error) => this.destroy(error))
@@ -147,6 +154,7 @@ export class Connection {
  */
 export class ConnectionFactory {
   readonly #options: ClientOptions
+  #template: RawClient | undefined
 
   constructor(options: ClientOptions = {}) {
     this.#options = { ...options }
@@ -164,13 +172,13 @@ export class ConnectionFactory {
     return this.#options.commandOptions?.typeMapping
   }
 
-  /** A node-redis client that is never connected: its prototype carries every command with the user's own additions. */
-  template(): ReturnType<typeof createClient> {
-    const client = createClient(this.#clientOptions(undefined, 0, undefined, undefined))
-    client.on('error', () => {})
-    // Unregisters it from node-redis's process-wide metrics list, which would keep it for ever.
-    client.destroy()
-    return client
+  /**
+   * A node-redis client that is never connected and holds no credentials: its prototype carries every command with the
+   * user's own additions, and `duplicate` makes clients of the same class.
+   */
+  template(): RawClient {
+    this.#template ??= templateFor(this.#options)
+    return this.#template
   }
 
   /**
@@ -180,7 +188,7 @@ export class ConnectionFactory {
   async open(address: Address, settings: OpenSettings): Promise<Connection> {
     settings.signal?.throwIfAborted()
     const abort = new AbortController()
-    const raw = createClient(this.#clientOptions(address, settings.timeoutMs, settings.name, abort.signal))
+    const raw = this.template().duplicate(this.#clientOptions(address, settings, abort.signal))
     const connection = new Connection(address, raw, abort)
     const timer = setTimeout(() => connection.destroy(timeoutError(address, settings.timeoutMs)), settings.timeoutMs)
     const onAbort = () => connection.destroy(settings.signal?.reason as Error)
@@ -199,30 +207,50 @@ export class ConnectionFactory {
     }
   }
 
-  #clientOptions(
-    address: Address | undefined,
-    timeoutMs: number,
-    name: string | undefined,
-    signal: AbortSignal | undefined,
-  ): RedisClientOptions {
+  #clientOptions(address: Address, settings: OpenSettings, signal: AbortSignal): RedisClientOptions {
     const { socket, commandOptions, ...rest } = this.#options
     const own = {
       ...rest,
-      ...(rest.name === undefined && name !== undefined ? { name } : {}),
+      ...(rest.name === undefined && settings.name !== undefined ? { name: settings.name } : {}),
+      clientInfoTag: rest.clientInfoTag ?? 'sharded-sentinel-pool',
       maintNotifications: 'disabled',
       // A default time-out costs node-redis one AbortSignal a command; the shard keeps its own deadline.
       commandOptions: { ...commandOptions, timeout: undefined },
       socket: {
         ...socket,
-        ...(address === undefined ? {} : { host: address.host, port: address.port }),
-        ...(signal === undefined ? {} : { signal }),
+        host: address.host,
+        port: address.port,
+        signal,
         writev: joinedWritev,
-        connectTimeout: Math.max(1, timeoutMs),
+        connectTimeout: Math.max(1, settings.timeoutMs),
         reconnectStrategy: false,
       },
     }
     return own as unknown as RedisClientOptions
   }
+}
+
+/** Templates without additions of a user, by RESP version: one class of node-redis for all pools of a process. */
+const plainTemplates = new Map<RespVersions | undefined, RawClient>()
+let templates = 0
+
+/**
+ * node-redis makes a class with hundreds of methods for every client whose options differ from those of the one before,
+ * which takes it tens of milliseconds; and it compares options as JSON, which functions are not part of. So the class is
+ * made once here, under a mark of its own, and clients are duplicates.
+ */
+function templateFor({ RESP, modules, functions, scripts }: ClientOptions): RawClient {
+  const plain = modules === undefined && functions === undefined && scripts === undefined
+  const known = plain ? plainTemplates.get(RESP) : undefined
+  if (known !== undefined) return known
+  const additions = { RESP, modules, functions, scripts, clientInfoTag: `template-${templates++}` }
+  const given = Object.fromEntries(Object.entries(additions).filter(([, value]) => value !== undefined))
+  const client = createClient({ ...given, maintNotifications: 'disabled' }) as unknown as RawClient
+  client.on('error', () => {})
+  // Unregisters it from node-redis's process-wide metrics list, which would keep it for ever.
+  client.destroy()
+  if (plain) plainTemplates.set(RESP, client)
+  return client
 }
 
 function timeoutError(address: Address, timeoutMs: number): Error {

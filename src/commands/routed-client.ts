@@ -63,6 +63,12 @@ export abstract class RoutedClient<
   declare readonly withAbortSignal: (signal: AbortSignal) => RoutedView<M, F, S, RESP, TM>
   /** The same pool, its reads going to replicas or to the master. */
   declare readonly withReadFrom: (readFrom: ReadFrom) => RoutedView<M, F, S, RESP, TM>
+  /**
+   * The same pool, its single-shard writes resolving only when so many replicas have them; else they reject with
+   * NotReplicatedError. They go out on a connection of their own (WAIT blocks it), so they take a lease of the shard.
+   * @throws InvalidOptionsError
+   */
+  declare readonly withReplicaAck: (ack: ReplicaAck) => RoutedView<M, F, S, RESP, TM>
 
   protected constructor(context: RoutingContext) {
     super()

@@ -200,7 +200,7 @@ export class Calls {
     options: CallOptions | undefined,
     deadline: number,
   ): Promise<unknown> {
-    let sentOn: SharedConnection | undefined
+    let sentOn: SharedConnection | 'own connection' | undefined
     const send = async () => {
       const readFrom = options?.readFrom ?? this.#settings.readFrom
       if (readFrom !== 'master' && readsAnywhere(profile)) {
@@ -209,7 +209,11 @@ export class Calls {
       }
       const ack = options?.replicaAck
       if (ack !== undefined && !profile.readOnly) {
-        return this.#durable.write(args, profile, ack, options?.typeMapping ?? this.#sendOptions?.typeMapping, deadline)
+        const typeMapping = options?.typeMapping ?? this.#sendOptions?.typeMapping
+        const onSent = () => {
+          sentOn = 'own connection'
+        }
+        return this.#durable.write(args, profile, ack, typeMapping, deadline, onSent)
       }
       const shared = this.#link.usable(profile) ?? (await this.#link.connectionFor(profile, deadline))
       if (options?.abortSignal?.aborted) throw new AbortError()
@@ -280,13 +284,13 @@ export class Calls {
     profile: CommandProfile,
     options: CallOptions | undefined,
     deadline: number,
-    sentOn: () => SharedConnection | undefined,
+    sentOn: () => SharedConnection | 'own connection' | undefined,
   ): Promise<T> {
     if (options?.timeoutMs === undefined && options?.abortSignal === undefined) return call
     const timeoutMs = Math.max(0, Math.min(deadline - this.#clock.refresh(), 2 ** 31 - 1))
     const onTimeout = () => {
       const shared = sentOn()
-      if (shared !== undefined) this.#link.suspect(shared)
+      if (typeof shared === 'object') this.#link.suspect(shared)
       const outcome = shared === undefined ? 'not-sent' : 'unknown'
       return new CommandTimeoutError(this.#shard, profile.name, this.#timeoutMs(options), outcome)
     }

@@ -15,6 +15,8 @@ interface DurableWrite {
   readonly ack: ReplicaAck
   readonly typeMapping: TypeMapping | undefined
   readonly deadline: number
+  /** Told when it goes out: from then on it may have run. */
+  readonly onSent: () => void
   readonly resolve: (reply: unknown) => void
   readonly reject: (error: unknown) => void
 }
@@ -48,9 +50,10 @@ export class DurableLane {
     ack: ReplicaAck,
     typeMapping: TypeMapping | undefined,
     deadline: number,
+    onSent: () => void,
   ): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ args, profile, ack, typeMapping, deadline, resolve, reject })
+      this.#queue.push({ args, profile, ack, typeMapping, deadline, onSent, resolve, reject })
       if (!this.#running) void this.#run()
     })
   }
@@ -81,7 +84,10 @@ export class DurableLane {
     }
     const deadline = Math.min(...batch.map((write) => write.deadline))
     const left = deadline - performance.now()
-    const replies = batch.map((write) => lease.send(write.args, { typeMapping: write.typeMapping }).catch(asFailure))
+    const replies = batch.map((write) => {
+      write.onSent()
+      return lease.send(write.args, { typeMapping: write.typeMapping }).catch(asFailure)
+    })
     const waitMs = Math.max(1, Math.floor(Math.min(ack.timeoutMs, left)))
     const work = Promise.all([...replies, lease.send(['WAIT', String(ack.replicas), String(waitMs)]).catch(asFailure)])
     try {
