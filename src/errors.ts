@@ -1,3 +1,4 @@
+/* Longer than most: whoever handles errors finds every one of them here. */
 import type { Address } from './address.js'
 
 /**

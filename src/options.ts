@@ -1,5 +1,7 @@
+/* Longer than most: every option, its default and its check stand in one file, so that none can be forgotten. */
 import { type Address, addressKey, formatAddress, isPort, parseAddress } from './address.js'
 import { InvalidOptionsError } from './errors.js'
+import { suggestion } from './nearest.js'
 import type {
   ClientOptions,
   RedisFunctions,
@@ -9,7 +11,6 @@ import type {
   TypeMapping,
 } from './redis-client.js'
 import type { RingChoice } from './ring/index.js'
-import { suggestion } from './ring/nearest.js'
 import type { Resolver } from './sentinel/index.js'
 
 /** The only file with defaults and option checks (rings check their own: `ring/`). */

@@ -1,5 +1,5 @@
 import { InvalidOptionsError } from '../errors.js'
-import { suggestion } from './nearest.js'
+import { suggestion } from '../nearest.js'
 
 /**
  * Reads the options of one preset by name, each checked as it is read. `finish` then refuses whatever was given and never

@@ -1,3 +1,4 @@
+/* A little longer than most: sending, waiting and repeating share one deadline and one judgement, and belong together. */
 import { Backoff } from '../async/backoff.js'
 import type { CoarseClock } from '../async/clock.js'
 import { bounded } from '../async/deadline.js'

@@ -1,3 +1,4 @@
+/* A little longer than most: the one face of a shard, with what its parts tell each other. */
 import type { Address } from '../address.js'
 import { sameAddress } from '../address.js'
 import { Backoff } from '../async/backoff.js'
@@ -17,6 +18,7 @@ import { Lease } from './lease.js'
 import { MasterLink } from './master-link.js'
 import type { Trigger } from './rebuild.js'
 import { ReplicaSet } from './replica-set.js'
+import { SharedConnection } from './shared-connection.js'
 
 export interface ShardListener {
   /** One attempt to find the master has failed; the next follows, or not. */
@@ -54,6 +56,8 @@ export class Shard implements ShardPort {
   readonly #calls: Calls
   readonly #connections: ShardConnections
   readonly #leases = new Set<Lease>()
+  readonly #subscribers = new Set<SharedConnection>()
+  readonly #abort = new AbortController()
   readonly #sendOptions: SendOptions | undefined
   readonly #masterOnly: boolean
   readonly #stopClock: () => void
@@ -93,7 +97,7 @@ export class Shard implements ShardPort {
       shard: name,
       backoff: new Backoff(CONNECT_BACKOFF),
       generation: () => this.#link.generation,
-      open: (signal) => this.#openExclusive(signal),
+      open: (signal) => this.#openOwn('lease', signal),
     })
     this.#stopClock = clock.onTick((now) => this.#tick(now))
   }
@@ -133,7 +137,7 @@ export class Shard implements ShardPort {
       reconnects: this.#reconnects,
       rebuilds: link.rebuilds,
       leases: this.#connections.picture(),
-      sockets: link.sockets + this.#connections.sockets + this.#replicas.sockets,
+      sockets: link.sockets + this.#connections.sockets + this.#replicas.sockets + this.#subscribers.size,
       replicas: this.#replicas.addresses,
     }
   }
@@ -200,6 +204,24 @@ export class Shard implements ShardPort {
     return lease
   }
 
+  /**
+   * A connection of its own to the verified master, for subscriptions. It has the heartbeat of a shared one, and ends with
+   * the shard's generation. Rejects within a bound; the caller destroys it.
+   */
+  async openSubscriber(): Promise<Connection> {
+    const { connection } = await this.#openOwn('subscriber', this.#abort.signal)
+    const watched = new SharedConnection(connection, this.clock.refresh(), {
+      generation: this.#link.generation,
+      commandTimeoutMs: this.#settings.commandTimeoutMs,
+      heartbeatMs: this.#settings.heartbeatMs,
+      tickMs: this.clock.tickMs,
+      onLost: (lost) => this.#subscribers.delete(lost),
+      onLate: (late) => late.destroy(new Error('the subscriber does not answer')),
+    })
+    this.#subscribers.add(watched)
+    return connection
+  }
+
   /** Looks for the master, for the reason named. Joins the run under way. */
   trigger(trigger: Trigger): void {
     this.#link.trigger(trigger)
@@ -249,7 +271,9 @@ export class Shard implements ShardPort {
   destroy(): void {
     const cause = new PoolClosedError()
     this.#stopClock()
+    this.#abort.abort(cause)
     this.#link.close(cause)
+    for (const subscriber of this.#subscribers) subscriber.destroy(cause)
     for (const lease of this.#leases) lease.poison('closed', cause)
     this.#leases.clear()
     this.#connections.destroy(cause)
@@ -266,6 +290,7 @@ export class Shard implements ShardPort {
   #tick(now: number): void {
     this.#link.tick(now)
     this.#replicas.tick(now)
+    for (const subscriber of this.#subscribers) subscriber.tick(now)
     const { leakWarningMs } = this.#settings
     if (leakWarningMs === 0) return
     for (const lease of this.#leases) {
@@ -281,6 +306,7 @@ export class Shard implements ShardPort {
     for (const lease of this.#leases) lease.poison('failover', cause)
     this.#connections.retire(cause)
     this.#connections.start()
+    for (const subscriber of this.#subscribers) subscriber.destroy(cause)
     if (this.#replicas.inUse) this.#replicas.retarget(to)
     const waiting = this.#whenReady
     this.#whenReady = []
@@ -297,7 +323,10 @@ export class Shard implements ShardPort {
   }
 
   /** An exclusive connection is proved like the shared one, each time one is made (R3). */
-  async #openExclusive(signal: AbortSignal): Promise<{ connection: Connection; generation: number }> {
+  async #openOwn(
+    role: 'lease' | 'subscriber',
+    signal: AbortSignal,
+  ): Promise<{ connection: Connection; generation: number }> {
     await this.whenReady(signal)
     const generation = this.#link.generation
     try {
@@ -305,7 +334,7 @@ export class Shard implements ShardPort {
         masterName: this.name,
         factory: this.#factory,
         address: this.address!,
-        connectionName: `${this.#settings.name}:${this.name}:lease`,
+        connectionName: `${this.#settings.name}:${this.name}:${role}`,
         timeoutMs: this.#settings.connectTimeoutMs,
         signal,
       })

@@ -1,5 +1,5 @@
 import { InvalidOptionsError } from '../../errors.js'
-import { suggestion } from '../nearest.js'
+import { suggestion } from '../../nearest.js'
 import type { OptionReader } from '../option-reader.js'
 import type { Placement } from '../placement.js'
 import type { GivenShard, WeightRule } from '../shards.js'

@@ -1,6 +1,6 @@
+import { suggestion } from '../../nearest.js'
 import { crc16 } from '../hashes/crc.js'
 import { span } from '../key-bytes.js'
-import { suggestion } from '../nearest.js'
 import type { OptionReader } from '../option-reader.js'
 import type { Placement } from '../placement.js'
 import { countPoints } from '../point-ring.js'
