@@ -70,6 +70,16 @@ export interface PlacementUncheckedEvent {
   readonly cause: unknown
 }
 
+/** A shard's subscriptions were interrupted and are back: messages published in between were not heard. */
+export interface SubscriptionGapEvent {
+  readonly shard: string
+  /** Channels and patterns of that shard, once each. */
+  readonly channels: readonly string[]
+  /** From the end of the old connection to the confirmed subscriptions, in ms. */
+  readonly durationMs: number
+  readonly cause: Error
+}
+
 /** A lease has been out for longer than `leakWarningMs`. */
 export interface LeaseLeakEvent {
   readonly shard: string
@@ -85,6 +95,7 @@ export interface PoolEvents {
   sentinel: (event: SentinelEvent) => void
   'sentinel-state': (event: SentinelStateEvent) => void
   'placement-unchecked': (event: PlacementUncheckedEvent) => void
+  'subscription-gap': (event: SubscriptionGapEvent) => void
   'lease-leak': (event: LeaseLeakEvent) => void
   /** Background trouble, one per outage. Never thrown when nobody listens. */
   error: (error: Error) => void

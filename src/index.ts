@@ -12,6 +12,7 @@ export type {
   SentinelStateEvent,
   ShardDownEvent,
   ShardState,
+  SubscriptionGapEvent,
 } from './events.js'
 export type { AddressMap, LeasePoolOptions, MasterOptions, PoolOptions } from './options.js'
 export { PLACEMENT_KEY } from './placement-guard.js'
@@ -19,6 +20,6 @@ export { ShardedSentinelPool, type ShardedSentinelPoolConstructor } from './pool
 export type { ClientOptions } from './redis-client.js'
 export * from './ring/index.js'
 export type { ResolvedAddress, Resolver } from './sentinel/index.js'
-export type { LeaseState, ReadFrom, RetryPolicy } from './shard/call.js'
+export type { LeaseState, ReadFrom, ReplicaAck, RetryPolicy } from './shard/call.js'
 export type { PoolLease, ShardHandle } from './shard-handle.js'
 export type { PoolStats, SentinelStats, ShardStats } from './stats.js'

@@ -26,6 +26,10 @@ export interface Core {
   onAttemptFailed: ((shard: string, error: Error) => void) | undefined
   /** Aborts the `connect()` under way. */
   abortConnect: AbortController | undefined
+  /** A shard has connections of a new generation: cursors and subscriptions of the old one are void. */
+  readonly onNewGeneration: (shardIndex: number) => void
+  /** The pool has closed: subscriptions end with it. */
+  readonly onEnded: () => void
   readonly emit: EmitFn
 }
 
@@ -53,8 +57,14 @@ async function open(core: Core): Promise<void> {
     dataFactory,
     sentinelFactory,
     listener: {
-      onFailover: (event) => emit('failover', event),
-      onReconnect: (event) => emit('reconnect', event),
+      onFailover: (event) => {
+        renewed(core, event.shard)
+        emit('failover', event)
+      },
+      onReconnect: (event) => {
+        renewed(core, event.shard)
+        emit('reconnect', event)
+      },
       onDown: (event) => {
         emit('shard-down', event)
         emit('reconnecting')
@@ -87,6 +97,10 @@ async function open(core: Core): Promise<void> {
     core.abortConnect = undefined
   }
   emit('ready')
+}
+
+function renewed(core: Core, name: string): void {
+  core.onNewGeneration(core.shards.findIndex((shard) => shard.name === name))
 }
 
 /** Waits until every shard has a verified master; without `requireAllShards` until each has one or has failed once. */
@@ -151,6 +165,7 @@ export function close(core: Core, timeoutMs = core.settings.commandTimeoutMs || 
   const { assembly } = core
   if (core.state !== 'open' || assembly === undefined) return (core.connecting ?? Promise.resolve()).catch(() => {})
   core.state = 'closing'
+  core.onEnded()
   core.closing = assembly.close(timeoutMs).finally(() => ended(core, assembly))
   return core.closing
 }
@@ -159,6 +174,7 @@ export function destroy(core: Core): void {
   core.abortConnect?.abort(new PoolClosedError())
   const { assembly } = core
   if (assembly === undefined) return
+  core.onEnded()
   assembly.destroy()
   if (core.state === 'open') ended(core, assembly)
 }

@@ -51,6 +51,7 @@ class Pool<
     const client = options.client as ClientOptions | undefined
     const dataFactory = new ConnectionFactory({ commandsQueueMaxLength: settings.maxInFlight, ...client })
     const shards: Shard[] = []
+    let onNewGeneration: (shardIndex: number) => void = () => {}
     super({
       ring,
       shards,
@@ -58,6 +59,13 @@ class Pool<
       keyPrefix: dataFactory.keyPrefix,
       typeMapping: dataFactory.typeMapping,
       crossShardMulti: settings.crossShardMulti,
+      commandTimeoutMs: settings.commandTimeoutMs,
+      onMasterChanged: (listener) => {
+        onNewGeneration = listener
+      },
+      openSubscriber: async (index) => (await openShard(this[CORE], index)).openSubscriber(),
+      onSubscriptionGap: (gap) => this[CORE].emit('subscription-gap', gap),
+      onListenerError: (error) => this[CORE].emit('error', error instanceof Error ? error : new Error(String(error))),
       waitUntilOpen: () => (this[CORE].state === 'open' ? undefined : waitUntilOpen(this[CORE])),
     })
     this[CORE] = {
@@ -73,6 +81,8 @@ class Pool<
       closing: undefined,
       onAttemptFailed: undefined,
       abortConnect: undefined,
+      onNewGeneration: (index) => onNewGeneration(index),
+      onEnded: () => this.endSubscriptions(),
       emit: (event, ...args) => emitSafely(this, event, args),
     }
     this.shards = settings.masters.map(({ name }, i) => new ShardHandle(name, () => shardAt(this[CORE], i)))
