@@ -44,7 +44,6 @@ export class LocalTopology implements AsyncDisposable {
   readonly #farm: ServerFarm
   readonly #proxies: Proxies
   readonly #group: SentinelGroup
-  readonly #unsubscribe: (() => void)[] = []
   readonly #abort = new AbortController()
   readonly #wait: Wait = (what, timeoutMs, probe, intervalMs = 20) => {
     const evidence = () => this.#farm.evidence()
@@ -164,7 +163,7 @@ export class LocalTopology implements AsyncDisposable {
     return master
   }
 
-  /** `SENTINEL FAILOVER`: the old master stays up and becomes a replica some 10 s later. 30 s at most by default. */
+  /** `SENTINEL FAILOVER`: the old master stays up, and writable, and becomes a replica some 10 s later. 30 s at most by default. */
   async failover(name: string, options: FailoverOptions = {}): Promise<FailoverReport> {
     const { timeoutMs = 30_000, until = 'promoted' } = options
     const report = await promoteReplica(this.shard(name), this.#group, this.#wait, timeoutMs)
@@ -184,7 +183,7 @@ export class LocalTopology implements AsyncDisposable {
   /**
    * Resolves when every sentinel that runs knows every data node and sentinel that runs, all in their right roles, healthy and
    * with their links up. Nodes that are down or frozen are left out. 30 s at most by default: after a failover stock
-   * sentinels take some 10 s to make the old master a replica.
+   * sentinels take 10 to 20 s to make the old master a replica and to see that it is one; with `hurry` about 1 s.
    */
   async waitUntilSettled(options: SettleOptions = {}): Promise<void> {
     const { timeoutMs = 30_000, hurry = false } = options
@@ -209,11 +208,9 @@ export class LocalTopology implements AsyncDisposable {
         }),
       ),
     )
-    const end = () => {
-      for (const one of ends) one()
+    return () => {
+      for (const end of ends) end()
     }
-    this.#unsubscribe.push(end)
-    return end
   }
 
   /**
@@ -228,6 +225,17 @@ export class LocalTopology implements AsyncDisposable {
       throw new InvalidOptionsError('proxy', `sentinel ${sentinelIndex} needs a proxy before it and no TLS`)
     }
     return proxy.forge('+switch-master', [name, from.host, from.port, to.host, to.port].join(' '))
+  }
+
+  /**
+   * Makes a stale sentinel: from now on this one hears neither its peers nor their words on the data nodes, and goes on naming
+   * the masters of this moment, wherever the others move them. It still answers clients. There is no way back. From now on what
+   * this class asks of "the sentinels" it asks of the others.
+   */
+  isolateSentinel(index: number): Promise<void> {
+    const node = this.#farm.sentinels[index]
+    if (!node) throw new InvalidOptionsError('index', `no sentinel ${index} here`)
+    return this.#group.isolate(node, this.shards)
   }
 
   /** The proxy before a node, made when there is none yet: clients must then be given `sentinels` / `addressMap` anew. */
@@ -272,7 +280,6 @@ export class LocalTopology implements AsyncDisposable {
   }
 
   async #end(): Promise<void> {
-    for (const end of this.#unsubscribe) end()
     await this.#proxies.close()
     await this.#farm.close()
   }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { parseInstance, parseInstances, type SentinelView, unsettled } from './settled.js'
 import type { ShardHandle } from './shard-handle.js'
 import { TopologyError } from './topology-error.js'
@@ -8,16 +9,17 @@ import type { Seen } from './wait.js'
 const STOCK = ['INFO-PERIOD', 10_000, 'PUBLISH-PERIOD', 2_000, 'PING-PERIOD', 1_000] as const
 const QUICK = ['INFO-PERIOD', 60, 'PUBLISH-PERIOD', 60, 'PING-PERIOD', 60] as const
 
-/** The sentinels of a topology, asked and steered together. Those that are down or frozen are left out. */
+/** The sentinels of a topology, asked and steered together. Those that are down, frozen or isolated are left out. */
 export class SentinelGroup {
   readonly nodes: readonly TopologyNode[]
+  readonly #isolated = new Set<TopologyNode>()
 
   constructor(nodes: readonly TopologyNode[]) {
     this.nodes = nodes
   }
 
   get up(): readonly TopologyNode[] {
-    return this.nodes.filter((node) => node.state === 'up')
+    return this.nodes.filter((node) => node.state === 'up' && !this.#isolated.has(node))
   }
 
   /**
@@ -63,6 +65,26 @@ export class SentinelGroup {
     if (!node) return { missing: 'no sentinel runs' }
     await node.command('SENTINEL', 'FAILOVER', name)
     return { ready: node }
+  }
+
+  /**
+   * Sentinels tell each other of a switch in two ways: PUBLISH on each other, and on the data nodes' channels. This one is
+   * made to refuse the first, and to log in on data nodes as one who may not hear the second.
+   */
+  async isolate(node: TopologyNode, shards: readonly ShardHandle[]): Promise<void> {
+    const name = `deaf-${node.index}`
+    const password = randomBytes(16).toString('hex')
+    const dataNodes = shards.flatMap((shard) => shard.nodes).filter((one) => one.state !== 'down')
+    const rules = ['on', `>${password}`, '~*', '&*', '+@all', '-subscribe', '-publish']
+    await Promise.all(dataNodes.map((one) => one.command('ACL', 'SETUSER', name, ...rules)))
+    const users = await node.command('ACL', 'USERS')
+    for (const user of Array.isArray(users) ? users.map(String) : []) {
+      await node.command('ACL', 'SETUSER', user, '-publish')
+    }
+    for (const shard of shards) {
+      await node.command('SENTINEL', 'SET', shard.name, 'auth-user', name, 'auth-pass', password)
+    }
+    this.#isolated.add(node)
   }
 }
 

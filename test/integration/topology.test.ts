@@ -130,7 +130,9 @@ describe('topology: three shards under three sentinels', () => {
     const socket = connectTcp(frozen.address)
     await once(socket, 'connect')
     socket.destroy()
+    const unanswered = assert.rejects(frozen.command('PING'), code('COMMAND_TIMEOUT'))
     const next = await topology.waitForSwitch('cache-c', frozen)
+    await unanswered
     assert.notEqual(next, frozen)
     frozen.cont()
     assert.equal(frozen.state, 'up')
@@ -144,6 +146,18 @@ describe('topology: three shards under three sentinels', () => {
     assert.equal(sentinel.state, 'down')
     await sentinel.restart()
     assert.equal(await sentinel.command('SENTINEL', 'MYID'), id)
+  })
+
+  it('an isolated sentinel goes on naming the master that the others have moved away from', async () => {
+    const stale = topology.sentinelNodes[0]!
+    const old = await topology.currentMaster('cache-a')
+    await topology.isolateSentinel(0)
+    const { to } = await topology.failover('cache-a', { until: 'agreed' })
+    await topology.waitUntilSettled({ hurry: true })
+    const told = await stale.command('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'cache-a')
+    assert.deepEqual(told, [old.host, String(old.port)])
+    assert.equal(await topology.currentMaster('cache-a'), to)
+    assert.deepEqual(await topology.replicas('cache-a'), [old])
   })
 
   it('a wait that cannot end says what it saw last and shows the logs', async () => {
