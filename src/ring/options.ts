@@ -127,7 +127,7 @@ export interface PhpredisOptions {
 export interface SlotsOptions {
   readonly preset: 'slots'
   /**
-   * Ranges of slots `[first, last]` by shard name; together they must be 0 to 16383, each once.
+   * Ranges of slots `[first, last]` by shard name; together they must be 0 to 16383, each once. Excludes weights.
    * @default spread in list order and by weight, as `redis-cli --cluster create` does
    */
   readonly ranges?: Readonly<Record<string, readonly (readonly [first: number, last: number])[]>> | undefined

@@ -47,7 +47,7 @@ export interface Ring {
    * @throws InvalidKeyError when the key is neither a string nor bytes
    */
   locate(key: string | Uint8Array): number
-  /** What the ring is: shares, points, fingerprint. Costs one walk over the points. */
+  /** What the ring is: shares, points, fingerprint. The first call walks over the points, the others give its answer again. */
   describe(): RingPicture
   /** How the hash space is divided; read by `planRing`, its shape may change in any version. */
   readonly keySpace: KeySpace
@@ -92,6 +92,7 @@ class PlacedRing implements Ring {
   readonly preset: string
   readonly shards: readonly RingShard[]
   readonly #placement: Placement
+  #picture: RingPicture | undefined
 
   constructor(preset: string, shards: readonly GivenShard[], placement: Placement) {
     this.preset = preset
@@ -110,16 +111,22 @@ class PlacedRing implements Ring {
   }
 
   describe(): RingPicture {
+    this.#picture ??= this.#draw()
+    return this.#picture
+  }
+
+  #draw(): RingPicture {
     const { points } = this.#placement
     const space = this.#placement.space()
     const shares = sharesOf(space, this.shards.length)
-    return {
+    const parts = this.shards.map((shard, i) => ({ ...shard, share: shares?.[i], points: points[i] ?? 0 }))
+    return Object.freeze({
       preset: this.preset,
-      shards: this.shards.map((shard, i) => ({ ...shard, share: shares?.[i], points: points[i] ?? 0 })),
+      shards: Object.freeze(parts.map((part) => Object.freeze(part))),
       points: points.reduce((sum, count) => sum + count, 0),
       shares: shares === undefined ? 'unknown' : space.kind === 'shares' ? 'expected' : 'hash-space',
       fingerprint: this.#fingerprint(),
-    }
+    })
   }
 
   #fingerprint(): string {

@@ -1,4 +1,5 @@
 import { InvalidOptionsError } from '../errors.js'
+import { suggestion } from '../nearest.js'
 
 /** A shard as it is given: a name, or a name with what differs from the defaults. */
 export type ShardInput =
@@ -57,6 +58,13 @@ function readShard(input: unknown, index: number, weights: WeightRule): GivenSha
   if (typeof input !== 'object' || input === null) {
     throw new InvalidOptionsError(path, `shard ${index + 1} must be a name or an object with a name`)
   }
+  const unknown = Object.keys(input).find((field) => !FIELDS.some((known) => known === field))
+  if (unknown !== undefined) {
+    throw new InvalidOptionsError(
+      `${path}.${unknown}`,
+      `'${unknown}' is no field of a shard${suggestion(unknown, FIELDS)}`,
+    )
+  }
   const given = input as Partial<Record<(typeof FIELDS)[number], unknown>>
   const name = readText(given.name, `${path}.name`)
   const label = given.label === undefined ? name : readText(given.label, `${path}.label`)
@@ -100,13 +108,13 @@ export function requireWholeWeights(shards: readonly GivenShard[], preset: strin
   })
 }
 
-/** For presets whose system knows no weights. @throws InvalidOptionsError `masters[i].weight` */
+/** For rings in which weights say nothing. @throws InvalidOptionsError `masters[i].weight` */
 export function refuseWeights(shards: readonly GivenShard[], preset: string): void {
   shards.forEach((shard, i) => {
     if (shard.weight !== 1) {
       throw new InvalidOptionsError(
         `masters[${i}].weight`,
-        `the preset '${preset}' has no weights, so that of '${shard.name}' must be 1 or absent`,
+        `the ring '${preset}' has no weights here, so that of '${shard.name}' must be 1 or absent`,
       )
     }
   })

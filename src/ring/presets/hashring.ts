@@ -57,7 +57,7 @@ export function placeHashring(shards: readonly GivenShard[], options: OptionRead
 }
 
 function readAlgorithm(options: OptionReader): string {
-  const algorithm = options.text('algorithm') ?? 'md5'
+  const algorithm = options.text('algorithm')?.toLowerCase() ?? 'md5'
   if (isDigest(algorithm)) return algorithm
   throw options.error('algorithm', `does not know '${algorithm}'${suggestion(algorithm, digestNames())}`)
 }

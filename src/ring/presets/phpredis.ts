@@ -35,7 +35,8 @@ const SHORT_HASHES: ReadonlyMap<string, ByteHash> = new Map([
 
 export function placePhpredis(shards: readonly GivenShard[], options: OptionReader): Placement {
   const consistent = options.boolean('consistent', false)
-  const algorithm = options.text('algorithm')
+  // PHP does not mind the case of a name.
+  const algorithm = options.text('algorithm')?.toLowerCase()
   const hash = algorithm === undefined ? plainCrc : algorithmHash(algorithm, options)
   options.finish()
   refuseWeights(shards, 'phpredis')

@@ -5,6 +5,7 @@ import type { OptionReader } from '../option-reader.js'
 import type { Placement } from '../placement.js'
 import { countPoints } from '../point-ring.js'
 import type { GivenShard } from '../shards.js'
+import { refuseWeights } from '../shards.js'
 import { bracesTag } from '../tags.js'
 
 /* Redis Cluster's slots: CRC-16/XMODEM of the key or its tag, modulo 16384, and ranges of slots per shard. */
@@ -15,6 +16,7 @@ const FREE = 0xffff
 export function placeSlots(shards: readonly GivenShard[], options: OptionReader): Placement {
   const ranges = options.value('ranges')
   options.finish()
+  if (ranges !== undefined) refuseWeights(shards, 'slots')
   const owners = ranges === undefined ? spread(shards) : readRanges(shards, ranges, options)
   const find = (): number => owners[crc16(span.bytes, span.start, span.end) & (SLOTS - 1)]!
   return {

@@ -33,6 +33,7 @@ test('a ring needs a list of shards with names that are neither blank nor double
   refuses({ shards: ['a', null] }, 'masters[1]', /name/)
   refuses({ shards: new Array(2) }, 'masters[0]', /name/)
   refuses({ shards: [{}] }, 'masters[0].name', /string/)
+  refuses({ shards: [{ name: 'a', wieght: 2 }] }, 'masters[0].wieght', /did you mean 'weight'/)
   refuses({ shards: [{ name: 'a', label: '\t' }] }, 'masters[0].label', /blank/)
   refuses({ shards: [{ name: 'a', label: 7 }] }, 'masters[0].label', /string/)
   refuses({ shards: ['a', 'b', 'a'] }, 'masters[2].name', /shards 1 and 3/)
@@ -104,6 +105,11 @@ test('a ring refuses options of its preset that are out of bounds', () => {
     { shards: two, preset: 'slots', ranges: { a: [[0, 16383]], b: [[5, 5]] } },
     'ring.ranges',
     /slot 5 away twice/,
+  )
+  refuses(
+    { shards: [{ name: 'a', weight: 2 }], preset: 'slots', ranges: { a: [[0, 16383]] } },
+    'masters[0].weight',
+    /no weights/,
   )
   refuses({ shards: two, preset: 'slots', ranges: { c: [[0, 16383]] } }, 'ring.ranges', /no shard/)
   refuses({ shards: two, preset: 'slots', ranges: { a: [[0, 16384]] } }, 'ring.ranges', /16383/)
