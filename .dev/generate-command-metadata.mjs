@@ -156,7 +156,8 @@ export function mergeRows(client, server) {
   return names.map((name) => {
     const c = client.get(name)
     const s = server.get(name)
-    const flags = [...(c?.flags ?? []).filter((flag) => FLAGS.has(flag)), ...(s?.groups ?? [])].sort()
+    const groups = s?.groups ?? siblingGroups(name, server)
+    const flags = [...(c?.flags ?? []).filter((flag) => FLAGS.has(flag)), ...groups].sort()
     const specs = s?.specs ?? c?.specs
     const known = specs !== undefined && (specs.length > 0 || c?.request !== 'default-keyed' || c.container)
     return [
@@ -168,6 +169,14 @@ export function mergeRows(client, server) {
       known ? specs.join(' ') : null,
     ]
   })
+}
+
+/** A subcommand younger than the server (CLIENT NO-TOUCH) is of the groups that all its elder siblings are of. */
+function siblingGroups(name, server) {
+  const [container, sub] = name.split(' ')
+  const siblings = sub === undefined ? [] : [...server].filter(([other]) => other.startsWith(`${container} `))
+  if (siblings.length === 0) return []
+  return [...GROUPS].filter((group) => siblings.every(([, row]) => row.groups.includes(group)))
 }
 
 export function render(rows, versions) {

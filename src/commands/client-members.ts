@@ -2,7 +2,7 @@ import { UnsupportedCommandError } from '../errors.js'
 import type { RedisArgument } from '../redis-client.js'
 import { mergeOptions, type ViewOptions } from './call-options.js'
 import type { Command } from './command.js'
-import { CALL_OPTIONS, commandSetOf, methodPrototype, ROUTER, type Routed } from './methods.js'
+import { CALL_OPTIONS, commandSetOf, defineCommands, ROUTER, type Routed } from './methods.js'
 import { createQueue } from './multi.js'
 import type { MessageListener, SubscriptionKind } from './pub-sub.js'
 import { sendRaw } from './raw-command.js'
@@ -116,9 +116,9 @@ export function settledMethods(routed: Routed): object {
   const known = settledOf.get(routed)
   if (known !== undefined) return known
   const set = commandSetOf(routed[ROUTER].context.template)
-  const methods = methodPrototype<object>(
+  const methods = defineCommands<object>(
     set,
-    null,
+    Object.create(null) as object,
     (command) =>
       (...args: unknown[]) =>
         runSettled(routed[ROUTER], command, args, routed[CALL_OPTIONS]),

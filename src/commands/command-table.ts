@@ -1,3 +1,4 @@
+import { type KeySpec, readKeySpec } from './key-specs.js'
 import { METADATA_ROWS, type MetadataRow } from './metadata.generated.js'
 
 /** What Redis publishes about sending a command to a partitioned store, and what an unknown command has. */
@@ -31,8 +32,8 @@ export interface CommandFacts {
   readonly request: RequestPolicy
   readonly response: ResponsePolicy
   readonly flags: ReadonlySet<string>
-  /** Key specifications in the generator's short form; undefined when only a server can tell. */
-  readonly keySpecs: readonly string[] | undefined
+  /** Where the keys are; an undefined entry is one that only a server can tell, undefined at all: nobody told. */
+  readonly keySpecs: readonly (KeySpec | undefined)[] | undefined
 }
 
 function readRow(row: MetadataRow): CommandFacts {
@@ -42,7 +43,7 @@ function readRow(row: MetadataRow): CommandFacts {
     request: request as RequestPolicy,
     response: response as ResponsePolicy,
     flags: new Set(flags === '' ? [] : flags.split(' ')),
-    keySpecs: specs === null ? undefined : specs === '' ? [] : specs.split(' '),
+    keySpecs: specs === null ? undefined : specs === '' ? [] : specs.split(' ').map(readKeySpec),
   }
 }
 

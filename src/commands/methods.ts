@@ -44,18 +44,15 @@ export function commandSetOf(template: object): CommandSet {
 export type Performer<Self> = (command: Command) => (this: Self, ...args: unknown[]) => unknown
 
 /**
- * A prototype between an object and its class: one method for every command, one getter per namespace. What the class has
- * itself (`connect`, `close`, `scanIterator`…) is left to the class.
+ * Puts one method for every command and one getter per namespace on a prototype. What it has already, itself or by
+ * inheritance (`connect`, `close`, `scanIterator`…), stays.
  */
-export function methodPrototype<Self extends object>(
+export function defineCommands<Self extends object>(
   set: CommandSet,
-  base: object | null,
+  prototype: object,
   perform: Performer<Self>,
 ): object {
-  const prototype = Object.create(base) as object
-  for (const [name, command] of set.methods) {
-    if (base === null || !(name in base)) define(prototype, name, perform(command))
-  }
+  for (const [name, command] of set.methods) if (!(name in prototype)) define(prototype, name, perform(command))
   for (const [name, commands] of set.namespaces) {
     const methods: object = {}
     for (const [method, command] of commands) define(methods, method, onOwner(perform(command)))
@@ -94,16 +91,16 @@ function defineNamespace(prototype: object, name: string, methods: object): void
 
 const prototypes = new WeakMap<CommandSet, Map<object, object>>()
 
-/** The prototype of a pool of one configuration and class, shared by all such pools. */
+/** What stands between a pool and its class: the commands of one configuration, shared by all such pools. */
 export function poolPrototype(template: object, base: object): object {
   const set = commandSetOf(template)
   const perBase = prototypes.get(set) ?? new Map<object, object>()
   prototypes.set(set, perBase)
   const known = perBase.get(base)
   if (known !== undefined) return known
-  const made = methodPrototype<Routed>(
+  const made = defineCommands<Routed>(
     set,
-    base,
+    Object.create(base) as object,
     (command) =>
       function (...args) {
         return run(this[ROUTER], command, args, this[CALL_OPTIONS])

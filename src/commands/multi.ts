@@ -1,14 +1,13 @@
 import type { RedisArgument } from '../redis-client.js'
 import type { CallOptions } from '../shard/call.js'
 import type { Command } from './command.js'
-import { type CommandSet, commandSetOf, methodPrototype } from './methods.js'
+import type { TransformReply } from './definitions.js'
+import { type CommandSet, commandSetOf, defineCommands } from './methods.js'
 import { execPipeline } from './pipeline.js'
-import type { QueuedCommand } from './queued-command.js'
+import { QueuedCommand } from './queued-command.js'
 import { rawCall } from './raw-command.js'
 import type { Router } from './router.js'
 import { execTransaction } from './transaction.js'
-
-type Transform = (reply: unknown, preserve: unknown, typeMapping: unknown) => unknown
 
 /** The private state of a queue, under one symbol: every other name may be a command's. */
 const QUEUE: unique symbol = Symbol('queue')
@@ -66,19 +65,18 @@ export class CommandQueue {
     return this.addCommand(words.slice())
   }
 
-  addCommand(words: readonly RedisArgument[], transform?: Transform): this {
+  addCommand(words: readonly RedisArgument[], transform?: TransformReply): this {
     const { router, options, commands } = this[QUEUE]
     const preserve = (words as { preserve?: unknown }).preserve
     const call = rawCall(router, words, undefined)
-    const finish = (reply: unknown) =>
-      transform === undefined ? reply : transform(reply, preserve, router.typeMappingOf(options))
+    const typeMapping = router.typeMappingOf(options)
     if (call instanceof Promise) {
-      const queued = call.then((known) => ({ call: known, transform: finish }))
+      const queued = call.then((known) => new QueuedCommand(known, transform, preserve, typeMapping))
       // `exec` reports it; a queue that is thrown away must not end the process.
       queued.catch(() => {})
       commands.push(queued)
     } else {
-      commands.push({ call, transform: finish })
+      commands.push(new QueuedCommand(call, transform, preserve, typeMapping))
     }
     return this
   }
@@ -101,13 +99,9 @@ function enqueue(command: Command) {
       throw badArguments(router, command, args)
     }
     const parser = command.parse(args, router.keyPrefix)
-    commands.push({
-      call: command.call(parser),
-      transform: (reply) =>
-        command.transform === undefined
-          ? reply
-          : command.transform(reply, parser.preserve, router.typeMappingOf(options)),
-    })
+    commands.push(
+      new QueuedCommand(command.call(parser), command.transform, parser.preserve, router.typeMappingOf(options)),
+    )
     return this
   }
 }
@@ -125,7 +119,8 @@ function badArguments(router: Router, command: Command, args: readonly unknown[]
   return new TypeError(`bad arguments for ${name}`)
 }
 
-const prototypes = new WeakMap<CommandSet, object>()
+/** One class per configuration, so that a new queue costs no more than any object. */
+const classes = new WeakMap<CommandSet, new (queue: Queue) => CommandQueue>()
 
 /** A new, empty queue for the pool's configuration. */
 export function createQueue(
@@ -134,7 +129,13 @@ export function createQueue(
   kind: 'transaction' | 'pipeline',
 ): CommandQueue {
   const set = commandSetOf(router.context.template)
-  const prototype = prototypes.get(set) ?? methodPrototype<CommandQueue>(set, CommandQueue.prototype, enqueue)
-  prototypes.set(set, prototype)
-  return Object.setPrototypeOf(new CommandQueue({ router, options, kind, commands: [] }), prototype) as CommandQueue
+  const Configured = classes.get(set) ?? configure(set)
+  return new Configured({ router, options, kind, commands: [] })
+}
+
+function configure(set: CommandSet): new (queue: Queue) => CommandQueue {
+  const Configured = class extends CommandQueue {}
+  defineCommands<CommandQueue>(set, Configured.prototype, enqueue)
+  classes.set(set, Configured)
+  return Configured
 }

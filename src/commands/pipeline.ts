@@ -7,12 +7,36 @@ import type { QueuedCommand } from './queued-command.js'
 import type { Router } from './router.js'
 import { ScriptWords } from './script-words.js'
 
-/** One shard's share: its commands in the order of the calls, each belonging to a part of a plan. */
-interface Share {
-  readonly parts: Part[]
-  readonly words: (readonly RedisArgument[])[]
-  readonly profiles: CommandProfile[]
+/** One shard's share of the commands, in the order of the calls. The arrays run in parallel. */
+class Share {
+  readonly shard: ShardPort
+  readonly words: (readonly RedisArgument[])[] = []
+  readonly profiles: CommandProfile[] = []
+  /** Whose command it is: the place of the call, and which part of it. */
+  readonly calls: number[] = []
+  readonly parts: number[] = []
   readonly scripts: ScriptWords
+  readOnly = true
+
+  constructor(shard: ShardPort, scripts: ScriptWords) {
+    this.shard = shard
+    this.scripts = scripts
+  }
+
+  add(queued: QueuedCommand, words: readonly RedisArgument[], call: number, part: number): void {
+    const { profile } = queued.call
+    this.words.push(this.scripts.wordsOf(queued.call, words))
+    this.profiles.push(profile)
+    this.calls.push(call)
+    this.parts.push(part)
+    if (!profile.readOnly) this.readOnly = false
+  }
+}
+
+/** A call's plan and how its parts have ended; undefined where a single part went to one shard, the usual case. */
+interface Spread {
+  readonly plan: Plan
+  readonly outcomes: PartOutcome[]
 }
 
 /**
@@ -24,91 +48,111 @@ export async function execPipeline(
   queue: readonly QueuedCommand[],
   options: CallOptions | undefined,
 ): Promise<unknown[]> {
-  const plans = queue.map(({ call }) => planCall(router.map, call))
-  const shares = new Map<ShardPort, Share>()
-  plans.forEach((plan, i) => {
-    for (const part of plan.parts) {
-      let share = shares.get(part.shard)
-      if (share === undefined) {
-        share = { parts: [], words: [], profiles: [], scripts: new ScriptWords(router.scripts) }
-        shares.set(part.shard, share)
-      }
-      share.parts.push(part)
-      share.words.push(share.scripts.wordsOf({ ...queue[i]!.call, words: part.words }))
-      share.profiles.push(plan.profile)
-    }
-  })
-  const outcomes = new Map<Part, PartOutcome>()
-  const ends = await Promise.all([...shares].map(([shard, share]) => sendShare(shard, share, options, outcomes)))
-  const lost = ends.filter((end) => 'error' in end)
-  if (lost.length > 0) {
-    throw ends.length === 1 ? (lost[0] as { error: unknown }).error : new MultiShardError('PIPELINE', describe(ends))
+  const shares: (Share | undefined)[] = []
+  const spreads: (Spread | undefined)[] = []
+  const shareOf = (shard: ShardPort): Share => {
+    const share = shares[shard.index] ?? new Share(shard, new ScriptWords(router.scripts))
+    shares[shard.index] = share
+    return share
   }
-  return joinAll(router, queue, plans, outcomes, options)
+  for (let i = 0; i < queue.length; i++) {
+    const queued = queue[i]!
+    const { call } = queued
+    if (call.route.kind === 'keyed') {
+      shareOf(router.map.sameShard(call.profile.name, call.keys)).add(queued, call.words, i, 0)
+      continue
+    }
+    const plan = planCall(router.map, call)
+    spreads[i] = { plan, outcomes: [] }
+    plan.parts.forEach((part, p) => {
+      shareOf(part.shard).add(queued, part.words, i, p)
+    })
+  }
+  const replies = new Array<unknown>(queue.length)
+  const sending = shares.filter((share) => share !== undefined)
+  const ends = await Promise.all(sending.map((share) => sendShare(share, options, spreads, replies)))
+  const lost = ends.find((end) => 'error' in end)
+  if (lost !== undefined) {
+    throw ends.length === 1 ? (lost as { error: unknown }).error : new MultiShardError('PIPELINE', describe(ends))
+  }
+  return finish(router, queue, spreads, replies, options)
 }
 
 /** Sends one shard's share. Resolves with how the whole of it ended: the replies, or what lost them all. */
 async function sendShare(
-  shard: ShardPort,
   share: Share,
   options: CallOptions | undefined,
-  outcomes: Map<Part, PartOutcome>,
+  spreads: readonly (Spread | undefined)[],
+  replies: unknown[],
 ): Promise<PartOutcome> {
-  const whole: Part = { shard, words: ['PIPELINE'], keys: share.parts.flatMap(({ keys }) => keys) }
-  const profile = { name: 'PIPELINE', readOnly: share.profiles.every(({ readOnly }) => readOnly) }
+  const { shard } = share
   const since = shard.clock.now
   try {
-    const replies = await shard.sendBatch(share.words, profile, options)
-    for (const [i, part] of share.parts.entries()) {
-      outcomes.set(part, await settleEntry(shard, part, share, i, replies[i], options, since))
+    const answers = await shard.sendBatch(share.words, { name: 'PIPELINE', readOnly: share.readOnly }, options)
+    for (let i = 0; i < answers.length; i++) {
+      let answer = answers[i]
+      // Refused unexecuted (READONLY…), a command is repeated by itself; any other complaint is its answer.
+      if (answer instanceof ErrorReply) answer = await repeat(share, i, answer, options, since)
+      const spread = spreads[share.calls[i]!]
+      if (spread === undefined) replies[share.calls[i]!] = answer
+      else spread.outcomes[share.parts[i]!] = outcomeOf(spread.plan.parts[share.parts[i]!]!, answer)
     }
-    return { part: whole, reply: replies }
+    return { part: wholeOf(share), reply: answers }
   } catch (error) {
-    return { part: whole, error }
+    return { part: wholeOf(share), error }
   }
 }
 
-/** A command that was refused unexecuted (READONLY…) is repeated by itself; any other error reply is its outcome. */
-async function settleEntry(
-  shard: ShardPort,
-  part: Part,
+async function repeat(
   share: Share,
   i: number,
-  reply: unknown,
+  error: ErrorReply,
   options: CallOptions | undefined,
   since: number,
-): Promise<PartOutcome> {
-  if (!(reply instanceof ErrorReply)) return { part, reply }
+): Promise<unknown> {
   try {
-    return { part, reply: await shard.recover(reply, share.words[i]!, share.profiles[i]!, options, since) }
-  } catch (error) {
-    return { part, error }
+    return await share.shard.recover(error, share.words[i]!, share.profiles[i]!, options, since)
+  } catch (failure) {
+    return failure
   }
+}
+
+/** No reply of a server is an Error object, so an Error is always a failure. */
+function outcomeOf(part: Part, answer: unknown): PartOutcome {
+  return answer instanceof Error ? { part, error: answer } : { part, reply: answer }
+}
+
+/** For the error of a lost share: all its words are many, so its keys are not listed. */
+function wholeOf({ shard }: Share): Part {
+  return { shard, words: [], keys: [] }
 }
 
 /**
- * Joins each call's parts. As node-redis does, the first failed command's error rejects the whole; it carries all replies
- * in `replies` and the places of the failed ones in `errorIndexes`, as MultiErrorReply does.
+ * Joins and transforms. As node-redis does, the first failed command's error rejects the whole; it carries all replies in
+ * `replies` and the places of the failed ones in `errorIndexes`, as MultiErrorReply does.
  */
-function joinAll(
+function finish(
   router: Router,
   queue: readonly QueuedCommand[],
-  plans: readonly Plan[],
-  outcomes: ReadonlyMap<Part, PartOutcome>,
+  spreads: readonly (Spread | undefined)[],
+  replies: unknown[],
   options: CallOptions | undefined,
 ): unknown[] {
   const errors: number[] = []
-  const replies = plans.map((plan, i) => {
-    const ended = plan.parts.map((part) => outcomes.get(part)!)
+  for (let i = 0; i < queue.length; i++) {
+    const spread = spreads[i]
     try {
-      const joined = joinPlan(plan, ended)
-      const mapped = needsPlainNumbers(plan) ? mapNumbers(joined, router.typeMappingOf(options)) : joined
-      return queue[i]!.transform(mapped)
+      if (spread !== undefined) {
+        const joined = joinPlan(spread.plan, spread.outcomes)
+        replies[i] = needsPlainNumbers(spread.plan) ? mapNumbers(joined, router.typeMappingOf(options)) : joined
+      }
+      if (replies[i] instanceof Error) errors.push(i)
+      else replies[i] = queue[i]!.transform(replies[i])
     } catch (error) {
+      replies[i] = error
       errors.push(i)
-      return error
     }
-  })
+  }
   if (errors.length > 0) throw Object.assign(replies[errors[0]!] as Error, { replies, errorIndexes: errors })
   return replies
 }

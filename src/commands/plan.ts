@@ -3,7 +3,7 @@ import { ErrorReply, type RedisArgument } from '../redis-client.js'
 import type { CommandProfile, ShardPort } from '../shard/call.js'
 import type { CommandFacts } from './command-table.js'
 import { isNumeric, type Join, joinReplies } from './joins.js'
-import { keyPlaces, readKeySpec } from './key-specs.js'
+import { keyPlaces } from './key-specs.js'
 import type { Route } from './routes.js'
 import type { ShardMap } from './shard-map.js'
 
@@ -65,32 +65,41 @@ export function planCall(map: ShardMap, call: Call): Plan {
   }
 }
 
+interface OpenPart {
+  readonly shard: ShardPort
+  readonly words: RedisArgument[]
+  readonly keys: RedisArgument[]
+  readonly places: number[]
+}
+
 /** MGET, MSET, DEL…: by their key specification, one command per shard that owns some of the keys. */
 function planSplit(map: ShardMap, call: Call): Plan {
   const { words, profile, facts } = call
-  const spec = readKeySpec(facts?.keySpecs?.[0] ?? '')
+  const spec = facts?.keySpecs?.[0]
   const places = spec === undefined ? [] : keyPlaces(spec, words)
+  const first = places[0]
   // No key at all: the server's own complaint about the number of arguments is the answer, as with one server.
-  if (places.length === 0)
+  if (first === undefined)
     return { profile, parts: [{ shard: map.shards[0]!, words, keys: [] }], join: 'one', length: 0 }
-  const step = places.length > 1 ? places[1]! - places[0]! : words.length - places[0]!
-  const head = words.slice(0, places[0])
-  const open = new Map<ShardPort, { words: RedisArgument[]; keys: RedisArgument[]; places: number[] }>()
-  const parts: Part[] = []
-  places.forEach((at, position) => {
+  const step = places.length > 1 ? places[1]! - first : words.length - first
+  const parts: OpenPart[] = []
+  // The part that each shard's next key goes to, by the shard's index.
+  const open: (OpenPart | undefined)[] = []
+  for (let position = 0; position < places.length; position++) {
+    const at = places[position]!
     const key = words[at]!
     const shard = map.shardOf(key)
-    let part = open.get(shard)
+    let part = open[shard.index]
     if (part === undefined || part.keys.length === MAX_KEYS_PER_PART) {
-      part = { words: [...head], keys: [], places: [] }
-      open.set(shard, part)
-      parts.push({ shard, ...part })
+      part = { shard, words: words.slice(0, first), keys: [], places: [] }
+      open[shard.index] = part
+      parts.push(part)
     }
     for (let i = 0; i < step; i++) part.words.push(words[at + i]!)
     part.keys.push(key)
     part.places.push(position)
-  })
-  if (parts.length === 1) return { profile, parts: [{ ...parts[0]!, words }], join: 'one', length: 0 }
+  }
+  if (parts.length === 1) return { profile, parts, join: 'one', length: 0 }
   const response = facts!.response
   return { profile, parts, join: response === 'default-keyed' ? 'places' : (response as Join), length: places.length }
 }
@@ -127,11 +136,11 @@ export function joinSucceeded(plan: Plan, outcomes: readonly PartOutcome[]): unk
   if (plan.join === 'one') return replies[0]
   if (plan.join === 'places') {
     const list = new Array<unknown>(plan.length)
-    outcomes.forEach(({ part }, i) => {
-      part.places!.forEach((place, j) => {
-        list[place] = (replies[i] as readonly unknown[])[j]
-      })
-    })
+    for (let i = 0; i < outcomes.length; i++) {
+      const places = outcomes[i]!.part.places!
+      const entries = replies[i] as readonly unknown[]
+      for (let j = 0; j < places.length; j++) list[places[j]!] = entries[j]
+    }
     return list
   }
   if (replies.length === 0) return undefined

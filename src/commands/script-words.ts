@@ -14,9 +14,10 @@ export class ScriptWords {
     this.#known = known
   }
 
-  wordsOf(call: Call): readonly RedisArgument[] {
-    const { words } = call
-    const text = call.script ?? (/^EVALSHA/i.test(String(words[0])) ? this.#known.textOf(words[1]) : undefined)
+  /** `words` are the call's, or one shard's part of them. */
+  wordsOf(call: Call, words: readonly RedisArgument[]): readonly RedisArgument[] {
+    if (!call.profile.name.startsWith('EVALSHA')) return words
+    const text = call.script ?? this.#known.textOf(words[1])
     if (text === undefined) return words
     const sha1 = String(words[1]).toLowerCase()
     if (this.#sent.has(sha1)) return words

@@ -1,6 +1,7 @@
 import type { RedisArgument } from '../redis-client.js'
 import { carry } from './carry.js'
 import type { CommandFacts, RequestPolicy, ResponsePolicy } from './command-table.js'
+import { readKeySpec } from './key-specs.js'
 import type { Router } from './router.js'
 
 /**
@@ -49,7 +50,7 @@ export function factsFromInfo(entry: readonly unknown[]): CommandFacts {
     request: (tip('request_policy:') ?? silent) as RequestPolicy,
     response: (tip('response_policy:') ?? silent) as ResponsePolicy,
     flags: new Set(words),
-    keySpecs: specs === undefined && words.includes('movablekeys') ? ['?'] : keySpecs,
+    keySpecs: specs === undefined && words.includes('movablekeys') ? [undefined] : keySpecs.map(readKeySpec),
   }
 }
 

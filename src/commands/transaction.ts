@@ -113,7 +113,7 @@ async function transact(
   options: CallOptions | undefined,
 ): Promise<readonly unknown[]> {
   const scripts = new ScriptWords(router.scripts)
-  const batch = [['MULTI'], ...commands.map(({ call }) => scripts.wordsOf(call)), ['EXEC']]
+  const batch = [['MULTI'], ...commands.map(({ call }) => scripts.wordsOf(call, call.words)), ['EXEC']]
   const profile: CommandProfile = { name: 'MULTI', readOnly: commands.every(({ call }) => call.profile.readOnly) }
   const since = shard.clock.now
   for (;;) {

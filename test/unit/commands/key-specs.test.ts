@@ -112,13 +112,13 @@ describe('key specifications', () => {
           request: 'multi_shard',
           response: 'agg_sum',
           flags: ['write', '@slow'],
-          keySpecs: ['2#0:1:1'],
+          keySpecs: ['2#0:1:1'].map(readKeySpec),
         },
       )
     }
-    assert.deepEqual(factsFromInfo(['old', 2, ['readonly'], 1, -1, 2]).keySpecs, ['1:-1:2'])
-    assert.deepEqual(factsFromInfo(['old', 2, ['readonly'], 2, 3, 1]).keySpecs, ['2:1:1'])
-    assert.deepEqual(factsFromInfo(['old', 2, ['movablekeys'], 0, 0, 0]).keySpecs, ['?'])
+    assert.deepEqual(factsFromInfo(['old', 2, ['readonly'], 1, -1, 2]).keySpecs, [readKeySpec('1:-1:2')])
+    assert.deepEqual(factsFromInfo(['old', 2, ['readonly'], 2, 3, 1]).keySpecs, [readKeySpec('2:1:1')])
+    assert.deepEqual(factsFromInfo(['old', 2, ['movablekeys'], 0, 0, 0]).keySpecs, [undefined])
     assert.equal(factsFromInfo(['old', 2, ['readonly'], 0, 0, 0]).request, 'default-keyless')
     const range = [
       {
@@ -127,6 +127,9 @@ describe('key specifications', () => {
       },
       { begin_search: { type: 'unknown' }, find_keys: { type: 'unknown' } },
     ]
-    assert.deepEqual(factsFromInfo(['x', 1, [], 0, 0, 0, [], [], range]).keySpecs, ['STREAMS@1:-1:1:2', '?'])
+    assert.deepEqual(factsFromInfo(['x', 1, [], 0, 0, 0, [], [], range]).keySpecs, [
+      readKeySpec('STREAMS@1:-1:1:2'),
+      undefined,
+    ])
   })
 })

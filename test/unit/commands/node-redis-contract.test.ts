@@ -48,7 +48,9 @@ describe('node-redis contract', () => {
     const generated = Object.getPrototypeOf(instance)
     const base = Object.getPrototypeOf(generated)
     assert.ok(Object.hasOwn(generated, 'get') && Object.hasOwn(generated, 'GET'))
-    assert.ok(Object.hasOwn(base, 'multi') === false && typeof (template as unknown as { multi: unknown }).multi === 'function')
+    assert.ok(
+      Object.hasOwn(base, 'multi') === false && typeof (template as unknown as { multi: unknown }).multi === 'function',
+    )
     assert.ok(Object.hasOwn(base, 'sendCommand') && Object.hasOwn(base, '_executeCommand'))
   })
 
