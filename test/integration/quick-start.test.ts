@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { formatAddress } from '../../src/address.js'
 import { ShardedSentinelPool } from '../../src/index.js'
 import { LocalTopology } from '../../src/testing/index.js'
+import { writeSamples } from '../support/readme-samples.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -29,4 +30,17 @@ test('the quick start runs against real servers, ends by itself, and its key is 
     values.filter(([, value]) => value !== null),
     [[owner, 'Ada']],
   )
+})
+
+test('every sample of README runs against real servers and ends by itself', async () => {
+  await using topology = await LocalTopology.start({ shards: ['cache-a', 'cache-b', 'cache-c'], replicas: 0 })
+  using written = writeSamples()
+  const servers = { MASTERS: topology.masters.join(','), SENTINELS: topology.sentinels.map(formatAddress).join(',') }
+  for (const file of written.files) {
+    await promisify(execFile)(process.execPath, ['--import', 'tsx', file], {
+      cwd: root,
+      env: { ...process.env, ...servers },
+      timeout: 60_000,
+    })
+  }
 })
