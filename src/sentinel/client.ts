@@ -100,6 +100,11 @@ export class SentinelClient {
         name,
         signal: this.#closed.signal,
       })
+      // Closed in the very tick in which it opened: the signal has missed it.
+      if (this.#closed.signal.aborted) {
+        connection.destroy()
+        throw this.#closed.signal.reason
+      }
       this.#open = connection
       connection.onEnd(() => {
         if (this.#open !== connection) return
