@@ -26,6 +26,9 @@ export interface Core {
   onAttemptFailed: ((shard: string, error: Error) => void) | undefined
   /** Aborts the `connect()` under way. */
   abortConnect: AbortController | undefined
+  /** `client` options without credentials. */
+  readonly clientOptions: Readonly<Record<string, unknown>>
+  readonly duplicate: (overrides: object) => unknown
   /** A shard has connections of a new generation: cursors and subscriptions of the old one are void. */
   readonly onNewGeneration: (shardIndex: number) => void
   /** The pool has closed: subscriptions end with it. */

@@ -47,8 +47,8 @@ export interface PoolOptions<
   M extends RedisModules = Record<never, never>,
   F extends RedisFunctions = Record<never, never>,
   S extends RedisScripts = Record<never, never>,
-  RESP extends RespVersions = RespVersions,
-  TM extends TypeMapping = TypeMapping,
+  RESP extends RespVersions = 3,
+  TM extends TypeMapping = Record<never, never>,
 > {
   /** The shards, in order. At least one. Adding a name moves its share of the keys; the order matters to some ring presets. */
   readonly masters: readonly (string | MasterOptions)[]

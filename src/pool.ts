@@ -81,6 +81,9 @@ class Pool<
       closing: undefined,
       onAttemptFailed: undefined,
       abortConnect: undefined,
+      clientOptions: withoutSecrets(client),
+      // The options live in this closure only: nothing that prints the pool can show their credentials.
+      duplicate: (overrides) => new Pool({ ...options, ...overrides } as PoolOptions<M, F, S, RESP, TM>),
       onNewGeneration: (index) => onNewGeneration(index),
       onEnded: () => this.endSubscriptions(),
       emit: (event, ...args) => emitSafely(this, event, args),
@@ -99,6 +102,16 @@ class Pool<
   async connect(): Promise<this> {
     await connect(this[CORE])
     return this
+  }
+
+  /** A new pool with the same options, not connected: for a library that wants a connection of its own to subscribe with. */
+  duplicate(overrides?: Partial<PoolOptions<M, F, S, RESP, TM>>): ShardedSentinelPool<M, F, S, RESP, TM> {
+    return this[CORE].duplicate(overrides ?? {}) as ShardedSentinelPool<M, F, S, RESP, TM>
+  }
+
+  /** The `client` options as node-redis's `client.options` shows them, without credentials. */
+  get options(): Readonly<Record<string, unknown>> {
+    return this[CORE].clientOptions
   }
 
   /** True from `connect()` on until `close()` or `destroy()`. */
@@ -186,6 +199,11 @@ class Pool<
     })
     return `ShardedSentinelPool { ${shards.join(', ')} }`
   }
+}
+
+function withoutSecrets(client: ClientOptions | undefined): Readonly<Record<string, unknown>> {
+  const { username: _u, password: _p, credentialsProvider: _c, socket: _s, ...rest } = client ?? {}
+  return Object.freeze({ RESP: 3, database: 0, ...rest })
 }
 
 /** No modules, functions or scripts but node-redis's own. */
