@@ -3,7 +3,7 @@ import { wide } from './hashes/words.js'
 import { encodeText, type LoneSurrogate, span } from './key-bytes.js'
 import type { KeySpace, Segments } from './key-space.js'
 import type { Placement } from './placement.js'
-import type { PointList } from './points.js'
+import type { PointList } from './point-sort.js'
 import { PointTable } from './points.js'
 import type { KeyRule } from './tags.js'
 
