@@ -24,16 +24,18 @@ function plainRing(): (key: string) => number {
     Array.from({ length: 160 }, (_, n) => ({ hash: murmur.x86.hash32(encoder.encode(`${name}-${n}`), 0), owner })),
   )
   points.sort((a, b) => a.hash - b.hash)
+  const hashes = Uint32Array.from(points, (point) => point.hash)
+  const owners = Uint16Array.from(points, (point) => point.owner)
   return (key) => {
     const hash = murmur.x86.hash32(encoder.encode(key), 0)
     let low = 0
-    let high = points.length
+    let high = hashes.length
     while (low < high) {
       const middle = (low + high) >>> 1
-      if (points[middle]!.hash < hash) low = middle + 1
+      if (hashes[middle]! < hash) low = middle + 1
       else high = middle
     }
-    return points[low === points.length ? 0 : low]!.owner
+    return owners[low === hashes.length ? 0 : low]!
   }
 }
 

@@ -74,5 +74,5 @@ test('a ring of 1,000 shards is built within a blink', () => {
   const milliseconds = best(() => {
     createRing({ shards: thousand })
   })
-  assert.ok(milliseconds < 300, `${milliseconds} ms`)
+  assert.ok(milliseconds < 500, `${milliseconds} ms`)
 })
