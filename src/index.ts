@@ -1,5 +1,5 @@
 /** Everything public. The ring alone, without Redis: `sharded-sentinel-pool/ring`. Servers for tests: `…/testing`. */
-export type { Address } from './address.js'
+export { type Address, formatAddress, parseAddress } from './address.js'
 export * from './errors.js'
 export type {
   FailoverEvent,
@@ -14,6 +14,8 @@ export type {
   ShardState,
   SubscriptionGapEvent,
 } from './events.js'
+export * from './inspect/index.js'
+export { nearest } from './nearest.js'
 export type { AddressMap, LeasePoolOptions, MasterOptions, PoolOptions } from './options.js'
 export { PLACEMENT_KEY } from './placement-guard.js'
 export { ShardedSentinelPool, type ShardedSentinelPoolConstructor } from './pool.js'

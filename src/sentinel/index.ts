@@ -2,6 +2,7 @@
 export { CustomSource, type CustomSourceSettings, type ResolvedAddress, type Resolver } from './custom-source.js'
 export { type SentinelEntry, SentinelList, type SentinelListSettings } from './list.js'
 export type { FailoverPhase } from './messages.js'
+export { readAddress, readFields, readMasterAddress, readText } from './replies.js'
 export { type ConnectionKind, SentinelResolver, type SentinelResolverSettings } from './resolver.js'
 export type {
   AttemptRequest,
