@@ -36,6 +36,16 @@ export class CoarseClock {
     return this.now
   }
 
+  /** Resolves at the next tick; never once nobody listens any more. */
+  nextTick(): Promise<void> {
+    return new Promise((resolve) => {
+      const stop = this.onTick(() => {
+        stop()
+        resolve()
+      })
+    })
+  }
+
   #tick(): void {
     const now = this.refresh()
     for (const listener of this.#listeners) listener(now)

@@ -14,7 +14,7 @@ import type { Settings } from '../options.js'
 import { AbortError, ErrorReply, type RedisArgument, type SendOptions } from '../redis-client.js'
 import type { CallOptions, CommandProfile } from './call.js'
 import type { DurableLane } from './durable-lane.js'
-import { classifyFailure, replyCode } from './failure.js'
+import { classifyFailure, reasonOf } from './failure.js'
 import type { MasterLink } from './master-link.js'
 import type { ReplicaSet } from './replica-set.js'
 import type { SharedConnection } from './shared-connection.js'
@@ -24,6 +24,14 @@ const REPEAT_BACKOFF = { minMs: 5, maxMs: 250 } as const
 
 type Args = readonly RedisArgument[]
 
+/** Where one sending of a call is. */
+interface Ticket {
+  /** Undefined: nothing of it was sent. */
+  sentOn: SharedConnection | 'own connection' | undefined
+  /** The caller has been told how it ended, and must not be proved wrong. */
+  over: boolean
+}
+
 export interface CallsSettings {
   readonly shard: string
   readonly settings: Settings
@@ -32,6 +40,8 @@ export interface CallsSettings {
   readonly durable: DurableLane
   readonly clock: CoarseClock
   readonly sendOptions: SendOptions | undefined
+  /** Commands of the shard that have not ended: at least as many as are on its connection. */
+  inFlight(): number
 }
 
 /** What happens to a call that does not simply go out and come back: it waits, is repeated, or ends in a typed error (R10–R12). */
@@ -45,6 +55,7 @@ export class Calls {
   readonly #durable: DurableLane
   readonly #clock: CoarseClock
   readonly #sendOptions: SendOptions | undefined
+  readonly #inFlight: () => number
 
   constructor(options: CallsSettings) {
     this.#shard = options.shard
@@ -54,6 +65,7 @@ export class Calls {
     this.#durable = options.durable
     this.#clock = options.clock
     this.#sendOptions = options.sendOptions
+    this.#inFlight = options.inFlight
   }
 
   /** Sends now, or waits for a master and sends then. */
@@ -78,8 +90,9 @@ export class Calls {
     profile: CommandProfile,
     options: CallOptions | undefined,
   ): Promise<readonly unknown[]> {
-    // node-redis would leave out the one command it cannot encode and send the rest of the transaction.
+    // node-redis would leave out the one command it cannot encode, or has no room for, and send the rest of the transaction.
     for (const args of commands) for (const arg of args) assertEncodable(arg)
+    if (this.#inFlight() + commands.length > this.#settings.maxInFlight) throw this.#fullError()
     const since = this.#clock.refresh()
     const send = (deadline: number) => this.#sendBatchOnce(commands, profile, options, deadline)
     try {
@@ -129,24 +142,22 @@ export class Calls {
     if (kind === 'answered' || kind === 'caller') throw error
     const retry = options?.retry ?? this.#settings.retry
     const now = this.#clock.refresh()
-    if (kind === 'full') {
-      const { maxInFlight } = this.#settings
-      throw this.#counted(new ShardUnavailableError(this.#shard, 'too-many-in-flight', maxInFlight, { cause: error }))
-    }
+    if (kind === 'full') throw this.#fullError(error)
     if (kind === 'lost') {
       const repeatable = retry === 'always' || (retry === 'safe' && profile.readOnly)
       if (!repeatable || now >= deadline) throw this.#counted(this.#lostError(error, profile, options, deadline, now))
       return false
     }
     if (kind === 'moved' || kind === 'stale-login') this.#refused(error as ErrorReply, sentAt)
-    if (retry === 'never' || now >= deadline) throw this.#refusedError(error, profile, options)
+    if (retry === 'never' || now >= deadline) throw this.#refusedError(error, profile, options, now >= deadline)
     return kind !== 'not-sent'
   }
 
   /** A reply that says the node cannot serve: unless it is from the connection before, the master is looked for. */
   #refused(reply: ErrorReply, sentAt: number): void {
     if (this.#link.verifiedAt > sentAt) return
-    this.#link.lost(replyCode(reply) === 'MASTERDOWN' ? 'master-down-reply' : 'read-only-reply', reply)
+    if (classifyFailure(reply) === 'stale-login') this.#link.loginLost(reply)
+    else this.#link.lost(reasonOf(reply), reply)
   }
 
   #lostError(
@@ -166,15 +177,20 @@ export class Calls {
   }
 
   /** It never ran, and time is up or it must not be sent again. What passes by itself is told as the server told it. */
-  #refusedError(error: unknown, profile: CommandProfile, options: CallOptions | undefined): unknown {
+  #refusedError(error: unknown, profile: CommandProfile, options: CallOptions | undefined, late: boolean): unknown {
     if (error instanceof ErrorReply) {
       const kind = classifyFailure(error)
       if (kind === 'not-yet' || kind === 'stale-login') return error
       return this.#counted(new ShardUnavailableError(this.#shard, 'no-master', this.#link.waiting, { cause: error }))
     }
     if (this.#link.state === 'closed') return this.#counted(new PoolClosedError(undefined, { cause: error }))
+    if (!late) return this.#counted(new ConnectionLostError(this.#shard, profile.name, 'not-sent', { cause: error }))
     const timeoutMs = this.#timeoutMs(options)
     return this.#counted(new CommandTimeoutError(this.#shard, profile.name, timeoutMs, 'not-sent', { cause: error }))
+  }
+
+  #fullError(cause?: unknown): ShardUnavailableError {
+    return this.#counted(new ShardUnavailableError(this.#shard, 'too-many-in-flight', this.#inFlight(), { cause }))
   }
 
   #counted<E extends ShardedSentinelPoolError>(error: E): E {
@@ -201,7 +217,7 @@ export class Calls {
     options: CallOptions | undefined,
     deadline: number,
   ): Promise<unknown> {
-    let sentOn: SharedConnection | 'own connection' | undefined
+    const ticket: Ticket = { sentOn: undefined, over: false }
     const send = async () => {
       const readFrom = options?.readFrom ?? this.#settings.readFrom
       if (readFrom !== 'master' && readsAnywhere(profile)) {
@@ -212,16 +228,22 @@ export class Calls {
       if (ack !== undefined && !profile.readOnly) {
         const typeMapping = options?.typeMapping ?? this.#sendOptions?.typeMapping
         const onSent = () => {
-          sentOn = 'own connection'
+          ticket.sentOn = 'own connection'
         }
         return this.#durable.write(args, profile, ack, typeMapping, deadline, onSent)
       }
-      const shared = this.#link.usable(profile) ?? (await this.#link.connectionFor(profile, deadline))
-      if (options?.abortSignal?.aborted) throw new AbortError()
-      sentOn = shared
-      return shared.send(args, this.#optionsFor(options))
+      const signal = options?.abortSignal
+      const shared = this.#link.usable(profile) ?? (await this.#link.connectionFor(profile, deadline, signal))
+      return this.#board(ticket, shared, signal).send(args, this.#optionsFor(options))
     }
-    return this.#guarded(send(), profile, options, deadline, () => sentOn)
+    return this.#guarded(send(), profile, options, deadline, ticket)
+  }
+
+  /** The last look before it goes out: a caller who was told that nothing was sent must be right (R10). */
+  #board(ticket: Ticket, shared: SharedConnection, signal: AbortSignal | undefined): SharedConnection {
+    if (ticket.over || signal?.aborted) throw new AbortError()
+    ticket.sentOn = shared
+    return shared
   }
 
   /** undefined: no replica answered, and the master may be asked instead. A read repeated is no harm, so each is tried once. */
@@ -256,26 +278,28 @@ export class Calls {
     options: CallOptions | undefined,
     deadline: number,
   ): Promise<readonly unknown[]> {
-    let sentOn: SharedConnection | undefined
+    const ticket: Ticket = { sentOn: undefined, over: false }
     const send = async () => {
-      const shared = await this.#link.connectionFor(profile, deadline)
-      if (options?.abortSignal?.aborted) throw new AbortError()
-      sentOn = shared
+      const signal = options?.abortSignal
+      const shared = this.#board(ticket, await this.#link.connectionFor(profile, deadline, signal), signal)
       const sentAt = this.#clock.refresh()
       const sendOptions = this.#optionsFor(options)
       // One synchronous run: nothing of anybody else's comes between, and node-redis flushes it in one write.
       const parts = commands.map((args) =>
-        shared.send(args, sendOptions).catch((error) => this.#asEntry(error, sentAt)),
+        shared.send(args, sendOptions).catch((error) => this.#asEntry(error, sentAt, shared)),
       )
       return Promise.all(parts)
     }
-    return this.#guarded(send(), profile, options, deadline, () => sentOn)
+    return this.#guarded(send(), profile, options, deadline, ticket)
   }
 
   /** Error replies are entries of a batch; only a loss ends the whole of it. */
-  #asEntry(error: unknown, sentAt: number): unknown {
+  #asEntry(error: unknown, sentAt: number, shared: SharedConnection): unknown {
+    const kind = classifyFailure(error)
+    // A MULTI without its EXEC would take everybody's commands for its own.
+    if (kind === 'full' || kind === 'caller') shared.destroy(error as Error)
     if (!(error instanceof ErrorReply)) throw error
-    if (classifyFailure(error) === 'moved') this.#refused(error, sentAt)
+    if (kind === 'moved') this.#refused(error, sentAt)
     return error
   }
 
@@ -285,14 +309,14 @@ export class Calls {
     profile: CommandProfile,
     options: CallOptions | undefined,
     deadline: number,
-    sentOn: () => SharedConnection | 'own connection' | undefined,
+    ticket: Ticket,
   ): Promise<T> {
     if (options?.timeoutMs === undefined && options?.abortSignal === undefined) return call
     const timeoutMs = Math.max(0, Math.min(deadline - this.#clock.refresh(), 2 ** 31 - 1))
     const onTimeout = () => {
-      const shared = sentOn()
-      if (typeof shared === 'object') this.#link.suspect(shared)
-      const outcome = shared === undefined ? 'not-sent' : 'unknown'
+      const { sentOn } = ticket
+      if (typeof sentOn === 'object') this.#link.suspect(sentOn)
+      const outcome = sentOn === undefined ? 'not-sent' : 'unknown'
       return new CommandTimeoutError(this.#shard, profile.name, this.#timeoutMs(options), outcome)
     }
     try {
@@ -300,6 +324,8 @@ export class Calls {
     } catch (error) {
       if (options.abortSignal?.aborted && error === options.abortSignal.reason) throw new AbortError()
       throw error
+    } finally {
+      ticket.over = true
     }
   }
 }

@@ -1,16 +1,17 @@
 import type { Pool } from 'generic-pool'
 import genericPool from 'generic-pool'
 import type { Backoff } from '../async/backoff.js'
+import { bounded } from '../async/deadline.js'
 import { sleep } from '../async/sleep.js'
 import { type AcquirePicture, AcquireTimeoutError, PoolClosedError, ShardUnavailableError } from '../errors.js'
-import type { Connection } from '../redis-client.js'
+import { type Connection, ErrorReply, type RedisArgument } from '../redis-client.js'
 
 /** One exclusive connection and what it must be known by. `connection` is undefined only in a pool that is closing. */
 export interface Slot {
   readonly connection: Connection | undefined
   readonly generation: number
-  /** Set while it is out: `performance.now()` of the borrow. */
-  borrowedAt: number
+  /** `performance.now()` of its opening, its last borrow or its last return. */
+  usedAt: number
 }
 
 export interface ShardConnectionsSettings {
@@ -23,6 +24,8 @@ export interface ShardConnectionsSettings {
   readonly backoff: Backoff
   /** The generation a connection must have to be handed out. */
   generation(): number
+  /** Why there is no master just now; undefined when there is one. */
+  lastError(): Error | undefined
   /** Opens a connection to the shard's verified master, waiting for one; rejects on abort or when it did not prove a master. */
   open(signal: AbortSignal): Promise<{ connection: Connection; generation: number }>
 }
@@ -47,6 +50,12 @@ interface EvictionConfig {
   readonly min: number
 }
 
+const PING: readonly RedisArgument[] = ['PING']
+/** A connection that was used so short a time ago is handed out without asking it, in ms. */
+const TRUSTED_MS = 1_000
+/** One that was idle for longer must answer a PING within this, in ms. */
+const CHECK_TIMEOUT_MS = 300
+
 /** Dead and outdated connections are swept out this often, so that `min` is refilled soon after a failover. */
 const EVICTION_RUN_MS = 1_000
 
@@ -63,6 +72,8 @@ export class ShardConnections {
   readonly #borrowed = new Set<Slot>()
   readonly #abort = new AbortController()
   #onReturn: (() => void) | undefined
+  /** Why the last try to open a connection failed; undefined once one has succeeded. */
+  #openError: Error | undefined
 
   constructor(settings: ShardConnectionsSettings) {
     this.#settings = settings
@@ -81,8 +92,8 @@ export class ShardConnections {
       {
         create: () => this.#create(),
         destroy: (slot) => this.#destroySlot(slot),
-        // A rejection here would be unhandled inside generic-pool.
-        validate: async (slot) => this.#isGood(slot),
+        // Never rejects: inside generic-pool that would be unhandled.
+        validate: (slot) => this.#answers(slot),
       },
       {
         min: settings.min,
@@ -111,43 +122,47 @@ export class ShardConnections {
   picture(): AcquirePicture {
     let oldest = 0
     const now = performance.now()
-    for (const slot of this.#borrowed) oldest = Math.max(oldest, now - slot.borrowedAt)
+    for (const slot of this.#borrowed) oldest = Math.max(oldest, now - slot.usedAt)
     const { size, available: idle, borrowed, pending } = this.#pool
     return { size, idle, borrowed, pending, oldestLeaseMs: Math.round(oldest) }
   }
 
   async acquire(): Promise<Slot & { readonly connection: Connection }> {
-    const { shard, acquireTimeoutMs } = this.#settings
-    const deadline = performance.now() + acquireTimeoutMs
+    const deadline = performance.now() + this.#settings.acquireTimeoutMs
     for (;;) {
       if (this.#abort.signal.aborted) throw new PoolClosedError()
       const slot = await this.#borrow()
       if (this.#isLive(slot)) return slot
       // The generation moved on between the test and the hand-over.
       await this.giveBack(slot, false)
-      if (performance.now() >= deadline) throw new AcquireTimeoutError(shard, acquireTimeoutMs, this.picture())
+      if (performance.now() >= deadline) throw this.#timeoutError()
     }
   }
 
   async #borrow(): Promise<Slot> {
-    const { shard, acquireTimeoutMs } = this.#settings
     try {
       const slot = await this.#pool.acquire()
-      slot.borrowedAt = performance.now()
+      slot.usedAt = performance.now()
       this.#borrowed.add(slot)
       return slot
     } catch (error) {
       if (this.#abort.signal.aborted) throw new PoolClosedError()
       if ((error as Error).name === 'TimeoutError') {
-        throw new AcquireTimeoutError(shard, acquireTimeoutMs, this.picture())
+        throw this.#timeoutError()
       }
-      throw new ShardUnavailableError(shard, 'too-many-waiting', this.#pool.pending, { cause: error })
+      throw new ShardUnavailableError(this.#settings.shard, 'too-many-waiting', this.#pool.pending, { cause: error })
     }
+  }
+
+  #timeoutError(): AcquireTimeoutError {
+    const { shard, acquireTimeoutMs, lastError } = this.#settings
+    return new AcquireTimeoutError(shard, acquireTimeoutMs, this.picture(), { cause: lastError() ?? this.#openError })
   }
 
   /** `reusable`: clean, and good for the next caller; anything else is destroyed. Never rejects. */
   async giveBack(slot: Slot, reusable: boolean): Promise<void> {
     if (!this.#borrowed.delete(slot)) return
+    slot.usedAt = performance.now()
     const good = reusable && !this.#abort.signal.aborted && this.#isGood(slot)
     await (good ? this.#pool.release(slot) : this.#pool.destroy(slot)).catch(() => {})
     if (this.#borrowed.size === 0) this.#onReturn?.()
@@ -194,23 +209,50 @@ export class ShardConnections {
     return slot.connection !== undefined && !slot.connection.ended && slot.generation === this.#settings.generation()
   }
 
+  /**
+   * The test at the borrow. What has been idle for a while may have died silently (a NAT box forgets it), so it must answer;
+   * one that does not casts out all that have been idle as long, so that a dead network costs one such wait and not `max`.
+   */
+  async #answers(slot: Slot): Promise<boolean> {
+    if (!this.#isGood(slot)) return false
+    const { connection, usedAt } = slot
+    const idleMs = performance.now() - usedAt
+    if (connection === undefined || idleMs < TRUSTED_MS) return true
+    const cause = new Error(`no answer within ${CHECK_TIMEOUT_MS} ms after ${Math.round(idleMs)} ms of silence`)
+    const answered = await bounded(connection.send(PING), { timeoutMs: CHECK_TIMEOUT_MS, onTimeout: () => cause }).then(
+      () => true,
+      // BUSY and LOADING are signs of life.
+      (error: unknown) => error instanceof ErrorReply,
+    )
+    if (answered) return this.#isGood(slot)
+    for (const other of this.#slots) {
+      if (!this.#borrowed.has(other) && other.usedAt <= usedAt) other.connection?.destroy(cause)
+    }
+    return false
+  }
+
   async #create(): Promise<Slot> {
     const { signal } = this.#abort
     const { open, backoff } = this.#settings
     while (!signal.aborted) {
+      const before = this.#settings.generation()
       try {
         const { connection, generation } = await open(signal)
         if (signal.aborted) connection.destroy()
         backoff.reset()
-        const slot: Slot = { connection, generation, borrowedAt: 0 }
+        this.#openError = undefined
+        const slot: Slot = { connection, generation, usedAt: performance.now() }
         this.#slots.add(slot)
         connection.onEnd(() => this.#slots.delete(slot))
         return slot
-      } catch {
-        if (!signal.aborted) await sleep(backoff.next(), signal).catch(() => {})
+      } catch (error) {
+        // A new master is a new chance: tried at once.
+        if (signal.aborted || before !== this.#settings.generation()) continue
+        this.#openError = error as Error
+        await sleep(backoff.next(), signal).catch(() => {})
       }
     }
-    return { connection: undefined, generation: -1, borrowedAt: 0 }
+    return { connection: undefined, generation: -1, usedAt: 0 }
   }
 
   async #destroySlot(slot: Slot): Promise<void> {

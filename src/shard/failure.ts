@@ -1,3 +1,4 @@
+import type { RebuildReason } from '../events.js'
 import { AbortError, ClientClosedError, ClientOfflineError, ErrorReply } from '../redis-client.js'
 
 /**
@@ -31,9 +32,16 @@ export function replyCode(error: ErrorReply): string {
   return end < 0 ? error.message : error.message.slice(0, end)
 }
 
+/** Why a shard's master is looked for after a reply of kind `'moved'`. */
+export function reasonOf(reply: ErrorReply): RebuildReason {
+  return replyCode(reply) === 'MASTERDOWN' ? 'master-down-reply' : 'read-only-reply'
+}
+
 export function classifyFailure(error: unknown): FailureKind {
   if (error instanceof ErrorReply) {
     const code = replyCode(error)
+    // CLIENT UNBLOCK is somebody's wish, not a change of the server's role.
+    if (code === 'UNBLOCKED' && !error.message.includes('instance state')) return 'answered'
     return Object.hasOwn(BY_REPLY, code) ? BY_REPLY[code]! : 'answered'
   }
   if (error instanceof AbortError || error instanceof TypeError) return 'caller'

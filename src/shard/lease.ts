@@ -1,5 +1,6 @@
-import { ConnectionLostError, type LeaseEnd, LeaseReleasedError, type Outcome } from '../errors.js'
-import type { Connection, NodeClient, RedisArgument } from '../redis-client.js'
+import { bounded } from '../async/deadline.js'
+import { CommandTimeoutError, ConnectionLostError, type LeaseEnd, LeaseReleasedError, type Outcome } from '../errors.js'
+import { AbortError, type Connection, type ErrorReply, type NodeClient, type RedisArgument } from '../redis-client.js'
 import type { CallOptions, LeasePort, LeaseState } from './call.js'
 import { classifyFailure } from './failure.js'
 
@@ -11,12 +12,34 @@ import { classifyFailure } from './failure.js'
 const LEAVES_A_MARK =
   /^(select|auth|hello|reset|monitor|multi|client_?(setname|reply|tracking|caching|no_?evict|no_?touch|setinfo|kill|pause)|p?subscribe|s_?subscribe|readonly|readwrite|asking|script_?debug|quit|close|destroy|disconnect|swapdb|failover|replicaof|slaveof|shutdown|debug)$/i
 
+/** Commands that wait on the server by their nature. Their names begin so, and no other's do. */
+const WAITS = /^(b(l|r|z)(m?pop|move|pop|poplpush)|xread|wait|monitor|client_?pause)/i
+/** What a timer takes. */
+const LONGEST_MS = 2 ** 31 - 1
+/** A server that does not answer UNWATCH so soon is not worth waiting for: the connection is destroyed instead, in ms. */
+const UNWATCH_TIMEOUT_MS = 1_000
+
+interface LeaseCall {
+  readonly since: number
+  readonly waits: boolean
+}
+
+function mayWait(method: string, args: readonly unknown[]): boolean {
+  if (method !== 'sendCommand') return WAITS.test(method)
+  const [name] = Array.isArray(args[0]) ? args[0] : args
+  return WAITS.test(String(name))
+}
+
 export interface LeaseSettings {
   readonly shard: string
   readonly connection: Connection
+  /** Deadline of a call in ms, but for those that wait by their nature; 0: none. */
+  readonly commandTimeoutMs: number
   readonly stack: string | undefined
-  /** Gives the connection back; called exactly once. */
+  /** Gives the connection back. Idempotent. */
   giveBack(reusable: boolean): Promise<void>
+  /** The node has answered that it is no master that can serve. */
+  onMoved(reply: ErrorReply): void
 }
 
 /**
@@ -34,13 +57,19 @@ export class Lease implements LeasePort {
   #state: LeaseState = 'active'
   #marked = false
   #leakReported = false
-  #inFlight = 0
+  /** Calls in flight, oldest first. */
+  readonly #calls = new Set<LeaseCall>()
+  readonly #timeoutMs: number
+  readonly #onMoved: (reply: ErrorReply) => void
+  #timedOut = false
 
   constructor(settings: LeaseSettings) {
     this.shard = settings.shard
     this.stack = settings.stack
     this.#connection = settings.connection
     this.#giveBack = settings.giveBack
+    this.#timeoutMs = settings.commandTimeoutMs
+    this.#onMoved = settings.onMoved
     this.client = this.#guard(settings.connection.client)
   }
 
@@ -50,19 +79,35 @@ export class Lease implements LeasePort {
 
   async send(args: readonly RedisArgument[], options?: CallOptions): Promise<unknown> {
     if (this.#state !== 'active') throw this.#endedError('not-sent')
+    if (options?.abortSignal?.aborted) throw new AbortError()
     this.#note('sendCommand', [args])
-    return this.#track(
-      String(args[0]),
-      this.#connection.send(args, { typeMapping: options?.typeMapping, abortSignal: options?.abortSignal }),
-    )
+    const { timeoutMs, abortSignal } = options ?? {}
+    const call = this.#connection.send(args, { typeMapping: options?.typeMapping })
+    // With a bound of its own, which is 0 where there is none, the lease's does not apply.
+    const waits = timeoutMs !== undefined || mayWait('sendCommand', [args])
+    return this.#track(String(args[0]), waits, this.#bounded(call, String(args[0]), timeoutMs ?? 0, abortSignal))
+  }
+
+  /** A call that is given up leaves an answer behind that nobody waits for: its connection goes with it. */
+  #bounded(call: Promise<unknown>, name: string, timeoutMs: number, signal: AbortSignal | undefined): Promise<unknown> {
+    if (timeoutMs === 0 && signal === undefined) return call
+    const bound = timeoutMs === 0 ? LONGEST_MS : Math.min(timeoutMs, LONGEST_MS)
+    const onTimeout = () => new CommandTimeoutError(this.shard, name.toUpperCase(), timeoutMs, 'unknown')
+    return bounded(call, { timeoutMs: bound, onTimeout, signal }).catch((error: unknown) => {
+      const aborted = signal?.aborted === true && error === signal.reason
+      if (aborted || error instanceof CommandTimeoutError) this.#connection.destroy(error as Error)
+      throw aborted ? new AbortError() : error
+    })
   }
 
   async release(): Promise<void> {
     if (this.#state === 'failover' || this.#state === 'closed') return this.#giveBack(false)
     this.#end('released')
-    const clean = !this.#marked && this.#inFlight === 0 && !this.#connection.client.isPubSubActive
+    const clean = !this.#marked && this.#calls.size === 0 && !this.#connection.client.isPubSubActive
     if (!clean || !this.#connection.client.isWatching) return this.#giveBack(clean)
-    const unwatched = await this.#connection.send(['UNWATCH']).then(
+    const unwatching = this.#connection.send(['UNWATCH'])
+    const onTimeout = () => new Error('no answer to UNWATCH')
+    const unwatched = await bounded(unwatching, { timeoutMs: UNWATCH_TIMEOUT_MS, onTimeout }).then(
       () => true,
       () => false,
     )
@@ -80,6 +125,20 @@ export class Lease implements LeasePort {
     if (this.#state !== 'active') return
     this.#state = why
     this.#connection.destroy(cause)
+  }
+
+  /** Called by the coarse clock: a call whose deadline has come ends, and with it the connection it waits on. */
+  tick(now: number): void {
+    const [oldest] = this.#calls
+    // What waits by its nature keeps those behind it waiting too.
+    if (this.#timeoutMs === 0 || oldest === undefined || oldest.waits || now - oldest.since < this.#timeoutMs) return
+    this.#timedOut = true
+    this.#connection.destroy(new Error(`no answer for ${Math.round(now - oldest.since)} ms`))
+  }
+
+  /** Ends the calls in flight, if any: nobody will answer them. */
+  cut(cause: Error): void {
+    if (this.#calls.size > 0) this.#connection.destroy(cause)
   }
 
   /** True the first time: a lease that is out too long is reported once. */
@@ -116,19 +175,25 @@ export class Lease implements LeasePort {
   }
 
   /** Counts the call in flight and turns what a lost or poisoned connection says into a typed error. */
-  async #track(name: string, call: Promise<unknown>): Promise<unknown> {
-    this.#inFlight++
+  async #track(name: string, waits: boolean, promise: Promise<unknown>): Promise<unknown> {
+    const call = { since: performance.now(), waits }
+    this.#calls.add(call)
     try {
-      return await call
+      return await promise
     } catch (error) {
+      if (error instanceof CommandTimeoutError) throw error
       const kind = classifyFailure(error)
+      if (kind === 'moved') this.#onMoved(error as ErrorReply)
       if (kind !== 'lost' && kind !== 'not-sent') throw error
       const outcome = kind === 'lost' ? 'unknown' : 'not-sent'
       if (this.#state !== 'active') throw this.#endedError(outcome, error)
       if (!this.#connection.ended) throw error
+      if (this.#timedOut && outcome === 'unknown') {
+        throw new CommandTimeoutError(this.shard, name.toUpperCase(), this.#timeoutMs, outcome, { cause: error })
+      }
       throw new ConnectionLostError(this.shard, name.toUpperCase(), outcome, { cause: error })
     } finally {
-      this.#inFlight--
+      this.#calls.delete(call)
     }
   }
 
@@ -175,7 +240,7 @@ export class Lease implements LeasePort {
     }
     if (kind === 'client') this.#note(name, args)
     const result = method.apply(object, args)
-    if (result instanceof Promise) return this.#track(name, result)
+    if (result instanceof Promise) return this.#track(name, mayWait(name, args), result)
     if (typeof result !== 'object' || result === null || result === object) return result
     return this.#guard(result, /^with/.test(name) ? 'client' : 'chain')
   }

@@ -1,10 +1,12 @@
 /* A little longer than most: the state, what moves it, and what a move does belong in one place. */
 import { type Address, sameAddress } from '../address.js'
+import { Backoff } from '../async/backoff.js'
 import type { CoarseClock } from '../async/clock.js'
+import { sleep } from '../async/sleep.js'
 import { PoolClosedError, ShardUnavailableError } from '../errors.js'
 import type { RebuildReason, ShardState } from '../events.js'
 import type { Settings } from '../options.js'
-import type { Connection, ConnectionFactory } from '../redis-client.js'
+import type { Connection, ConnectionFactory, RedisArgument } from '../redis-client.js'
 import { connectMaster, type MasterSource, type VerifiedMaster } from '../sentinel/index.js'
 import type { CommandProfile } from './call.js'
 import { Rebuilder, type Trigger } from './rebuild.js'
@@ -36,6 +38,12 @@ export interface MasterLinkSettings {
   readonly listener: LinkListener
 }
 
+const PING: readonly RedisArgument[] = ['PING']
+/** Between two tries to open a further shared connection. */
+const MORE_BACKOFF = { minMs: 50, maxMs: 2_000 } as const
+/** A master that was verified so short a time ago is not asked again because one call timed out, in ms. */
+const SUSPECT_PAUSE_MS = 500
+
 /**
  * The link of one shard to its verified master: the shared connections, the state machine, and the single-flight rebuild
  * that every trigger leads to (R4). Calls wait here, bounded, while there is no master.
@@ -58,6 +66,8 @@ export class MasterLink {
   #generation = 0
   #verifiedAt = 0
   #holdUntil = Number.POSITIVE_INFINITY
+  /** Ends with the generation: what is still being opened for it is given up, for nothing more is sent to the old node (R9). */
+  #era = new AbortController()
   #down: { readonly at: number; readonly reason: RebuildReason } | undefined
   #lastError: Error | undefined
 
@@ -120,6 +130,11 @@ export class MasterLink {
     return this.#shared.filter((shared) => !shared.connection.ended).length
   }
 
+  /** For how long the shard has been without a usable connection, in ms; 0 while it has one. */
+  get downMs(): number {
+    return this.#down === undefined ? 0 : performance.now() - this.#down.at
+  }
+
   get rebuilds(): number {
     return this.#rebuilder.runs
   }
@@ -134,12 +149,12 @@ export class MasterLink {
   }
 
   /** The same, waiting for it until `deadline` at the longest. @throws ShardUnavailableError, PoolClosedError */
-  async connectionFor(profile: CommandProfile, deadline: number): Promise<SharedConnection> {
+  async connectionFor(profile: CommandProfile, deadline: number, signal?: AbortSignal): Promise<SharedConnection> {
     for (;;) {
       const shared = this.usable(profile)
       if (shared !== undefined) return shared
       if (this.#state === 'closed') throw new PoolClosedError()
-      await this.#room.enter(deadline)
+      await this.#room.enter(deadline, signal)
     }
   }
 
@@ -187,13 +202,26 @@ export class MasterLink {
 
   /** A call on `shared` ran out of time: is it the connection, or only a slow command? */
   suspect(shared: SharedConnection): void {
-    shared.probe(this.#clock.refresh())
-    this.#rebuilder.trigger({ reason: 'call-timeout' })
+    const now = this.#clock.refresh()
+    shared.probe(now)
+    // Calls that time out one after another do not each ask a server anew that has just proved to be well.
+    if (now - this.#verifiedAt >= SUSPECT_PAUSE_MS) this.#rebuilder.trigger({ reason: 'call-timeout' })
+  }
+
+  /** The login of the connections is no longer good; what was sent before `sentAt` may be from the ones before. */
+  loginLost(cause: Error): void {
+    for (const shared of [...this.#shared]) shared.destroy(cause)
+  }
+
+  /** Resolves when all that was sent before has been answered or lost: Redis answers in order. */
+  async flushed(): Promise<void> {
+    await Promise.all(this.#shared.map((shared) => shared.connection.send(PING).catch(() => {})))
   }
 
   close(cause: Error): void {
     if (this.#state === 'closed') return
     this.#signal('close')
+    this.#era.abort(cause)
     this.#rebuilder.stop()
     this.#room.fail(new PoolClosedError())
     for (const shared of this.#shared) shared.destroy(cause)
@@ -214,30 +242,29 @@ export class MasterLink {
     if (next === 'ready') this.#room.open()
   }
 
-  #adopt(verified: VerifiedMaster, trigger: Trigger, startedAt: number): void {
+  /** True when it brought a new generation. */
+  #adopt(verified: VerifiedMaster, trigger: Trigger, startedAt: number): boolean {
     if (this.#state === 'closed') {
       verified.connection.destroy()
-      return
+      return false
     }
     this.#lastError = undefined
     const same = this.#address !== undefined && sameAddress(verified.address, this.#address)
-    if (same && this.#standsAfter(startedAt)) {
+    if (same && this.#stands()) {
       verified.connection.destroy()
       this.#configEpoch = verified.configEpoch ?? this.#configEpoch
       this.#down = undefined
       this.#verifiedAt = this.#clock.refresh()
       this.#signal('verified')
-      return
+      return false
     }
     this.#retarget(verified, trigger, startedAt)
+    return true
   }
 
-  /** Whether every shared connection is alive, and has answered what it was asked before the verification began. */
-  #standsAfter(startedAt: number): boolean {
-    return (
-      this.#shared.length > 0 &&
-      this.#shared.every((shared) => !shared.connection.ended && !shared.owesSince(startedAt))
-    )
+  /** Whether every shared connection is alive. One that is slow is; one whose sign of life is late by now is not. */
+  #stands(): boolean {
+    return this.#shared.length > 0 && this.#shared.every((shared) => !shared.connection.ended && !shared.late)
   }
 
   #retarget(verified: VerifiedMaster, trigger: Trigger, startedAt: number): void {
@@ -246,6 +273,8 @@ export class MasterLink {
     const since = this.#down ?? { at: startedAt, reason: trigger.reason }
     this.#down = undefined
     this.#generation++
+    this.#era.abort(new Error('the shard has a new master'))
+    this.#era = new AbortController()
     this.#address = verified.address
     this.#configEpoch = verified.configEpoch
     this.#verifiedAt = this.#clock.refresh()
@@ -253,7 +282,7 @@ export class MasterLink {
     this.open = undefined
     this.#state = nextState(this.#state, 'verified')
     if (this.#settings.sharedConnections === 1) this.open = this.#shared[0]
-    else void this.#openMore(this.#generation)
+    else void this.#openMore()
     // From here on nothing more is sent to the old node (R9): its connections are cut before a waiting call goes on.
     for (const shared of old) shared.destroy(new Error('the shard has a new master'))
     this.#listener.onRetarget({
@@ -285,9 +314,11 @@ export class MasterLink {
   }
 
   /** The second and further shared connections, one after another; the first serves meanwhile. */
-  async #openMore(generation: number): Promise<void> {
+  async #openMore(): Promise<void> {
     const { sharedConnections, connectTimeoutMs, name } = this.#settings
-    while (generation === this.#generation && this.#shared.length < sharedConnections && this.#state !== 'closed') {
+    const { signal } = this.#era
+    const backoff = new Backoff(MORE_BACKOFF)
+    while (!signal.aborted && this.#shared.length < sharedConnections) {
       const address = this.#address!
       const opened = await connectMaster({
         masterName: this.#name,
@@ -295,11 +326,11 @@ export class MasterLink {
         address,
         connectionName: `${name}:${this.#name}:shared`,
         timeoutMs: connectTimeoutMs,
+        signal,
       }).catch(() => undefined)
-      if (opened === undefined) return
-      if (generation === this.#generation && (this.#state as ShardState) !== 'closed')
-        this.#shared.push(this.#share(opened))
-      else opened.destroy()
+      if (opened === undefined) await sleep(backoff.next(), signal).catch(() => {})
+      else if (signal.aborted) opened.destroy()
+      else this.#shared.push(this.#share(opened))
     }
   }
 }

@@ -22,8 +22,8 @@ export interface RebuilderSettings {
   readonly source: MasterSource
   /** Bound of one attempt, in ms. */
   readonly attemptTimeoutMs: number
-  /** Takes over the verified master; the connection is the callee's from then on. */
-  onVerified(verified: VerifiedMaster, trigger: Trigger, startedAt: number): void
+  /** Takes over the verified master; the connection is the callee's from then on. True when it is in use now. */
+  onVerified(verified: VerifiedMaster, trigger: Trigger, startedAt: number): boolean
   /** One attempt failed. False ends the run: the shard can do without. */
   onFailed(error: Error, trigger: Trigger): boolean
 }
@@ -32,6 +32,8 @@ class Superseded extends Error {}
 
 /** Waits between attempts: the first retry is almost at once, since a promoted node is a master within milliseconds. */
 const BACKOFF = { minMs: 10, maxMs: 500 } as const
+/** A connection that is lost again within this time was no success: the waits go on growing, in ms. */
+const STEADY_MS = 1_000
 
 /**
  * One run at a time that finds a shard's master (R2, R4): whatever triggers it while it is under way joins it. A trigger
@@ -42,6 +44,8 @@ export class Rebuilder {
   readonly #stop = new AbortController()
   #attempt: { readonly trigger: Trigger; readonly abort: AbortController } | undefined
   #newer: Trigger | undefined
+  readonly #backoff = new Backoff(BACKOFF)
+  #foundAt = Number.NEGATIVE_INFINITY
   /** Runs since birth, for stats. */
   runs = 0
 
@@ -57,8 +61,9 @@ export class Rebuilder {
     if (this.#stop.signal.aborted) return
     const running = this.#attempt
     if (running === undefined) {
-      this.#attempt = { trigger, abort: new AbortController() }
-      void this.#run(trigger)
+      const abort = new AbortController()
+      this.#attempt = { trigger, abort }
+      void this.#run(trigger, abort.signal)
       return
     }
     const news = trigger.candidate ?? trigger.hint
@@ -83,11 +88,18 @@ export class Rebuilder {
     this.#attempt?.abort.abort(new Error('closed'))
   }
 
-  async #run(first: Trigger): Promise<void> {
+  async #run(first: Trigger, signal: AbortSignal): Promise<void> {
     const startedAt = performance.now()
-    const backoff = new Backoff(BACKOFF)
+    const backoff = this.#backoff
     this.runs++
     let trigger = first
+    if (startedAt - this.#foundAt >= STEADY_MS) backoff.reset()
+    else if ((first.candidate ?? first.hint) === undefined) {
+      // A server that lets us in and throws us out at once would be knocked at without a pause.
+      await sleep(backoff.next(), signal).catch(() => {})
+      trigger = this.#newer ?? first
+      this.#newer = undefined
+    }
     while (!this.#stop.signal.aborted) {
       const abort = new AbortController()
       this.#attempt = { trigger, abort }
@@ -100,7 +112,7 @@ export class Rebuilder {
       }
       if (!(outcome instanceof Error)) {
         this.#attempt = undefined
-        this.#settings.onVerified(outcome, trigger, startedAt)
+        if (this.#settings.onVerified(outcome, trigger, startedAt)) this.#foundAt = performance.now()
         const news = newer?.candidate ?? newer?.hint
         if (newer !== undefined && news !== undefined && !sameAddress(news, outcome.address)) this.trigger(newer)
         return

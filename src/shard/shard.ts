@@ -14,6 +14,7 @@ import type { CallOptions, CommandProfile, ShardPort } from './call.js'
 import { Calls } from './calls.js'
 import { ShardConnections } from './connections.js'
 import { DurableLane } from './durable-lane.js'
+import { reasonOf } from './failure.js'
 import { Lease } from './lease.js'
 import { MasterLink } from './master-link.js'
 import type { Trigger } from './rebuild.js'
@@ -40,7 +41,6 @@ export interface ShardSettings {
 }
 
 const CONNECT_BACKOFF = { minMs: 50, maxMs: 2_000 } as const
-const PING: readonly RedisArgument[] = ['PING']
 
 /** One shard: good connections to its master, whatever happens to that master. */
 export class Shard implements ShardPort {
@@ -57,6 +57,8 @@ export class Shard implements ShardPort {
   readonly #connections: ShardConnections
   readonly #leases = new Set<Lease>()
   readonly #subscribers = new Set<SharedConnection>()
+  /** Connections under way, each given up when the generation changes. */
+  readonly #opening = new Set<AbortController>()
   readonly #abort = new AbortController()
   readonly #sendOptions: SendOptions | undefined
   readonly #masterOnly: boolean
@@ -91,12 +93,22 @@ export class Shard implements ShardPort {
       link: this.#link,
     }
     const durable = new DurableLane({ shard: name, acquire: () => this.acquire() })
-    this.#calls = new Calls({ shard: name, settings, clock, link, replicas, durable, sendOptions })
+    this.#calls = new Calls({
+      shard: name,
+      settings,
+      clock,
+      link,
+      replicas,
+      durable,
+      sendOptions,
+      inFlight: () => this.#sent - this.settled,
+    })
     this.#connections = new ShardConnections({
       ...settings.pool,
       shard: name,
       backoff: new Backoff(CONNECT_BACKOFF),
       generation: () => this.#link.generation,
+      lastError: () => this.#link.lastError,
       open: (signal) => this.#openOwn('lease', signal),
     })
     this.#stopClock = clock.onTick((now) => this.#tick(now))
@@ -179,11 +191,13 @@ export class Shard implements ShardPort {
     profile: CommandProfile,
     options: CallOptions | undefined,
   ): Promise<readonly unknown[]> {
-    this.#sent++
+    const count = commands.length
     try {
-      return await this.#calls.sendBatch(commands, profile, options)
+      const replies = this.#calls.sendBatch(commands, profile, options)
+      this.#sent += count
+      return await replies
     } finally {
-      this.settled++
+      this.settled += count
     }
   }
 
@@ -191,16 +205,24 @@ export class Shard implements ShardPort {
   async acquire(): Promise<Lease> {
     if (this.state === 'closed') throw new PoolClosedError()
     const slot = await this.#connections.acquire()
+    const { generation } = slot
     const lease = new Lease({
       shard: this.name,
       connection: slot.connection,
+      commandTimeoutMs: this.#settings.commandTimeoutMs,
       stack: this.#settings.leakWarningMs > 0 ? new Error('taken here').stack : undefined,
       giveBack: (reusable) => {
         this.#leases.delete(lease)
         return this.#connections.giveBack(slot, reusable)
       },
+      onMoved: (reply) => {
+        if (generation === this.#link.generation) this.#link.lost(reasonOf(reply), reply)
+      },
     })
     this.#leases.add(lease)
+    // The master may have changed in the turn between the hand-over and now.
+    if (generation !== this.#link.generation) lease.poison('failover', new Error('the shard has a new master'))
+    else if (this.#abort.signal.aborted) lease.poison('closed', new PoolClosedError())
     return lease
   }
 
@@ -263,7 +285,8 @@ export class Shard implements ShardPort {
   /** Waits for leases and calls in flight, at most `timeoutMs`, then destroys what is left. */
   async close(timeoutMs: number): Promise<void> {
     const work = Promise.all([this.#connections.idle(), this.#drained()])
-    await bounded(work, { timeoutMs, onTimeout: () => new Error('time is up') }).catch(() => {})
+    const { signal } = this.#abort
+    await bounded(work, { timeoutMs, signal, onTimeout: () => new Error('time is up') }).catch(() => {})
     this.destroy()
   }
 
@@ -281,21 +304,28 @@ export class Shard implements ShardPort {
     this.#whenReady = []
   }
 
-  /** Redis answers in order: when a PING that was sent last is answered, so is all before it. */
+  /** Resolves when every call has ended: what is in flight is waited for by a PING behind it, what waits or is repeated by the clock. */
   async #drained(): Promise<void> {
-    const open = await this.#link.connectionFor({ name: 'PING', readOnly: false }, Number.POSITIVE_INFINITY)
-    await open.connection.send(PING).catch(() => {})
+    while (this.#sent !== this.settled && !this.#abort.signal.aborted) {
+      await this.#link.flushed()
+      // The replies before that of the PING are on their way to their callers.
+      await new Promise((resolve) => setImmediate(resolve))
+      if (this.#sent !== this.settled) await this.clock.nextTick()
+    }
   }
 
   #tick(now: number): void {
     this.#link.tick(now)
     this.#replicas.tick(now)
     for (const subscriber of this.#subscribers) subscriber.tick(now)
-    const { leakWarningMs } = this.#settings
-    if (leakWarningMs === 0) return
+    const { leakWarningMs, commandTimeoutMs } = this.#settings
+    const downMs = commandTimeoutMs > 0 ? this.#link.downMs : 0
     for (const lease of this.#leases) {
+      lease.tick(now)
+      // The server answers nobody: a call that may block for ever would never hear of it.
+      if (downMs > commandTimeoutMs) lease.cut(new Error(`the shard has been down for ${Math.round(downMs)} ms`))
       const ageMs = now - lease.takenAt
-      if (ageMs < leakWarningMs || !lease.reportLeakOnce()) continue
+      if (leakWarningMs === 0 || ageMs < leakWarningMs || !lease.reportLeakOnce()) continue
       this.#listener.onLeak({ shard: this.name, ageMs: Math.round(ageMs), stack: lease.stack })
     }
   }
@@ -304,6 +334,7 @@ export class Shard implements ShardPort {
     const { from, to, ...rest } = change
     const cause = new Error('the shard has a new master')
     for (const lease of this.#leases) lease.poison('failover', cause)
+    for (const opening of this.#opening) opening.abort(cause)
     this.#connections.retire(cause)
     this.#connections.start()
     for (const subscriber of this.#subscribers) subscriber.destroy(cause)
@@ -329,6 +360,11 @@ export class Shard implements ShardPort {
   ): Promise<{ connection: Connection; generation: number }> {
     await this.whenReady(signal)
     const generation = this.#link.generation
+    // Nothing more goes to a node that is not the master any more, not even a greeting (R9).
+    const opening = new AbortController()
+    const onAbort = () => opening.abort(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    this.#opening.add(opening)
     try {
       const connection = await connectMaster({
         masterName: this.name,
@@ -336,13 +372,18 @@ export class Shard implements ShardPort {
         address: this.address!,
         connectionName: `${this.#settings.name}:${this.name}:${role}`,
         timeoutMs: this.#settings.connectTimeoutMs,
-        signal,
+        signal: opening.signal,
       })
-      return { connection, generation }
+      if (generation === this.#link.generation) return { connection, generation }
+      connection.destroy()
+      throw new Error('the shard has a new master')
     } catch (error) {
       // The node is no master any more, or not to be reached: whether the shared connection has noticed yet or not.
       if (!signal.aborted && generation === this.#link.generation) this.#link.trigger({ reason: 'connection-lost' })
       throw error
+    } finally {
+      this.#opening.delete(opening)
+      signal.removeEventListener('abort', onAbort)
     }
   }
 }

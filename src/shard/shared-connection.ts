@@ -1,5 +1,4 @@
 import { type Connection, ErrorReply, type RedisArgument, type SendOptions } from '../redis-client.js'
-import { classifyFailure } from './failure.js'
 
 export interface SharedConnectionSettings {
   readonly generation: number
@@ -16,6 +15,11 @@ export interface SharedConnectionSettings {
 
 const PING: readonly RedisArgument[] = ['PING']
 
+interface Fence {
+  /** When it was sent; later by the time this process itself stood still. */
+  at: number
+}
+
 /**
  * One pipelined connection for everybody's ordinary commands.
  *
@@ -31,8 +35,8 @@ export class SharedConnection {
   readonly #fenceMs: number
   readonly #overdueMs: number
   readonly #lateMs: number
-  /** When each unanswered fence was sent, oldest first. Bounded by `overdueMs / fenceMs`. */
-  #fences: number[] = []
+  /** The unanswered fences, oldest first. Bounded by `overdueMs / fenceMs`. */
+  #fences: Fence[] = []
   #lastFence: number
   #lastTick: number
   #lateReported = false
@@ -40,13 +44,6 @@ export class SharedConnection {
   /** Calls sent in all; a change since the last fence is what makes the next one necessary. */
   sent = 0
   #sentAtFence = 0
-  readonly #onFence = () => this.#fenceAnswered()
-  readonly #onFenceFailed = (error: unknown) => {
-    // An error reply (LOADING, MASTERDOWN, BUSY) is a sign of life too.
-    if (error instanceof ErrorReply) this.#fenceAnswered()
-    // The queue is at its bound: this fence never joined it, and the ones before still stand.
-    else if (classifyFailure(error) === 'full') this.#fences.pop()
-  }
 
   constructor(connection: Connection, now: number, settings: SharedConnectionSettings) {
     this.generation = settings.generation
@@ -65,14 +62,9 @@ export class SharedConnection {
     return this.#connection
   }
 
-  /** True when an answer is late right now. */
+  /** True when a sign of life is late right now: the connection is suspicious, and replaced if the server answers elsewhere. */
   get late(): boolean {
     return this.#lateReported
-  }
-
-  /** True when something that was asked at `time` or before is still unanswered. */
-  owesSince(time: number): boolean {
-    return this.#fences[0] !== undefined && this.#fences[0] <= time
   }
 
   /** True when the connection was given up because a call reached its deadline. */
@@ -91,7 +83,7 @@ export class SharedConnection {
     this.#forgiveOwnStall(now)
     const oldest = this.#fences[0]
     if (oldest !== undefined) {
-      const age = now - oldest
+      const age = now - oldest.at
       if (age >= this.#overdueMs) {
         this.#timedOut = true
         this.destroy(new Error(`no answer for ${Math.round(age)} ms`))
@@ -119,19 +111,29 @@ export class SharedConnection {
   #fence(now: number): void {
     this.#lastFence = now
     this.#sentAtFence = this.sent
-    this.#fences.push(now)
-    this.#connection.send(PING).then(this.#onFence, this.#onFenceFailed)
+    const fence: Fence = { at: now }
+    this.#fences.push(fence)
+    this.#connection.send(PING).then(
+      () => this.#fenceAnswered(fence),
+      (error: unknown) => {
+        // An error reply (LOADING, MASTERDOWN, BUSY) is a sign of life too. A fence that found the queue full stays, as the
+        // mark of when all that is in the queue was there: a later one that is answered takes it along.
+        if (error instanceof ErrorReply) this.#fenceAnswered(fence)
+      },
+    )
   }
 
   /** When this process itself stood still, answers lie unread in the socket: that time is not the server's. */
   #forgiveOwnStall(now: number): void {
     const stall = now - this.#lastTick - 2 * this.#settings.tickMs
     this.#lastTick = now
-    if (stall > 0) this.#fences = this.#fences.map((sent) => sent + stall)
+    if (stall > 0) for (const fence of this.#fences) fence.at += stall
   }
 
-  #fenceAnswered(): void {
-    this.#fences.shift()
+  #fenceAnswered(fence: Fence): void {
+    const place = this.#fences.indexOf(fence)
+    if (place < 0) return
+    this.#fences.splice(0, place + 1)
     this.#lateReported = false
   }
 }

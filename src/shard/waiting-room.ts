@@ -3,6 +3,8 @@ interface Waiter {
   readonly reject: (error: Error) => void
   /** `clock.now` at which the wait ends; Infinity: no end of its own. */
   readonly deadline: number
+  readonly signal: AbortSignal | undefined
+  readonly onAbort: () => void
 }
 
 export interface WaitingRoomSettings {
@@ -20,46 +22,62 @@ export interface WaitingRoomSettings {
  */
 export class WaitingRoom {
   readonly #settings: WaitingRoomSettings
-  #waiters: Waiter[] = []
+  /** In the order they came; a set, so that one who gives up leaves at once and takes no place. */
+  readonly #waiters = new Set<Waiter>()
 
   constructor(settings: WaitingRoomSettings) {
     this.#settings = settings
   }
 
   get size(): number {
-    return this.#waiters.length
+    return this.#waiters.size
   }
 
-  enter(deadline: number): Promise<void> {
-    if (this.#waiters.length >= this.#settings.maxWaiting) {
-      return Promise.reject(this.#settings.full(this.#waiters.length))
+  /** Resolves when the room opens. Rejects when it is full, at the deadline, by `fail`, or with the signal's reason. */
+  enter(deadline: number, signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted) return Promise.reject(signal.reason as Error)
+    if (this.#waiters.size >= this.#settings.maxWaiting) {
+      return Promise.reject(this.#settings.full(this.#waiters.size))
     }
-    return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject, deadline }))
+    return new Promise((resolve, reject) => {
+      const onAbort = () => {
+        this.#waiters.delete(waiter)
+        reject(signal?.reason as Error)
+      }
+      const waiter: Waiter = { resolve, reject, deadline, signal, onAbort }
+      this.#waiters.add(waiter)
+      signal?.addEventListener('abort', onAbort, { once: true })
+    })
   }
 
   /** Ends the waits whose deadline has come. */
   sweep(now: number): void {
-    if (this.#waiters.length === 0) return
-    const waiting = this.#waiters.length
-    const staying: Waiter[] = []
+    const waiting = this.#waiters.size
     for (const waiter of this.#waiters) {
-      if (waiter.deadline > now) staying.push(waiter)
-      else waiter.reject(this.#settings.overdue(waiting))
+      if (waiter.deadline > now) continue
+      this.#leave(waiter)
+      waiter.reject(this.#settings.overdue(waiting))
     }
-    this.#waiters = staying
   }
 
   /** Lets everybody go on. */
   open(): void {
-    const waiters = this.#waiters
-    this.#waiters = []
-    for (const waiter of waiters) waiter.resolve()
+    for (const waiter of this.#waiters) {
+      this.#leave(waiter)
+      waiter.resolve()
+    }
   }
 
   /** Sends everybody away. */
   fail(error: Error): void {
-    const waiters = this.#waiters
-    this.#waiters = []
-    for (const waiter of waiters) waiter.reject(error)
+    for (const waiter of this.#waiters) {
+      this.#leave(waiter)
+      waiter.reject(error)
+    }
+  }
+
+  #leave(waiter: Waiter): void {
+    this.#waiters.delete(waiter)
+    waiter.signal?.removeEventListener('abort', waiter.onAbort)
   }
 }
