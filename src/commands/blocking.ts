@@ -1,4 +1,4 @@
-import { LeaseReleasedError } from '../errors.js'
+import { LeaseReleasedError, PoolClosedError } from '../errors.js'
 import { ErrorReply, type RedisArgument } from '../redis-client.js'
 import type { CallOptions, CommandProfile, LeasePort, ShardPort } from '../shard/call.js'
 import type { Router } from './router.js'
@@ -32,7 +32,7 @@ export async function carryOnLease(
     if (profile.name.startsWith('WAIT')) await raiseReplicationOffset(lease)
     return await lease.send(words, settings)
   } catch (error) {
-    throw isForcedUnblock(error) ? new LeaseReleasedError(shard.name, 'failover', { cause: error }) : error
+    throw endOfWait(shard, error)
   } finally {
     if (lease.state === 'active') await lease.release()
   }
@@ -44,6 +44,18 @@ export async function carryOnLease(
  */
 async function raiseReplicationOffset(lease: LeasePort): Promise<void> {
   await lease.send(['PUBLISH', '__sharded_sentinel_pool:wait', ''])
+}
+
+/**
+ * What ended a wait, in one error each: a failover as LeaseReleasedError; the pool's own end as PoolClosedError, in the very
+ * sentence that node-redis has for it, since consumers that wait in a loop (BullMQ) stop in silence on that sentence only.
+ */
+function endOfWait(shard: ShardPort, error: unknown): unknown {
+  if (isForcedUnblock(error)) return new LeaseReleasedError(shard.name, 'failover', { cause: error })
+  if (error instanceof LeaseReleasedError && error.why === 'closed') {
+    return new PoolClosedError('The client is closed', { cause: error, outcome: error.outcome })
+  }
+  return error
 }
 
 /** The server has become a replica under the waiting command, which has not run. */

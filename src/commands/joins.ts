@@ -12,6 +12,8 @@ export type Join =
   | 'same'
   /** Texts one after the other, each under a line that names its shard. */
   | 'text'
+  /** Texts of whole lines, end to end. */
+  | 'lines'
   /** One of the replies that are not null, by chance. */
   | 'random'
   /** Lists joined, each entry once. */
@@ -46,7 +48,9 @@ export function joinReplies(join: Join, replies: readonly unknown[], names: read
     case 'same':
       return replies.every((reply) => sameReply(reply, replies[0])) ? replies[0] : undefined
     case 'text':
-      return joinTexts(replies, names)
+      return joinTexts(replies, (i) => `# shard ${names[i]}\r\n`, '\r\n')
+    case 'lines':
+      return joinTexts(replies, () => '', '')
     case 'random': {
       const some = replies.filter((reply) => reply !== null)
       return some.length === 0 ? null : some[Math.floor(Math.random() * some.length)]
@@ -71,12 +75,11 @@ function fold(replies: readonly unknown[], step: (a: number, b: number) => numbe
   return replies.map(Number).reduce((a, b) => step(a, b))
 }
 
-function joinTexts(replies: readonly unknown[], names: readonly string[]): unknown {
-  const heading = (i: number) => `# shard ${names[i]}\r\n`
+function joinTexts(replies: readonly unknown[], heading: (i: number) => string, between: string): unknown {
   if (replies.some((reply) => reply instanceof Uint8Array)) {
     return Buffer.concat(replies.flatMap((reply, i) => [Buffer.from(heading(i)), Buffer.from(reply as Buffer)]))
   }
-  return replies.map((reply, i) => heading(i) + String(reply)).join('\r\n')
+  return replies.map((reply, i) => heading(i) + String(reply)).join(between)
 }
 
 /** Lists end to end; sets and maps as one; what is neither stays a list with an entry per shard. */

@@ -37,6 +37,10 @@ export const OWN_ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['PING', all('all_succeeded')],
   ['WAIT', { kind: 'all', join: 'agg_min', blocking: true }],
   ['WAITAOF', { kind: 'all', join: 'agg_min', blocking: true }],
+  // As their policy says, to all shards; it names the shared connections of this moment. `client.name` names all, for good.
+  ['CLIENT SETNAME', all('all_succeeded')],
+  ['CLIENT SETINFO', all('all_succeeded')],
+  ['CLIENT LIST', all('lines')],
   // Settings that should be equal everywhere: the one answer if they are, an error that shows all answers if not.
   ['ACL GETUSER', all('same')],
   ['ACL LIST', all('same')],

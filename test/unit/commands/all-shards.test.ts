@@ -40,6 +40,15 @@ describe('commands for all shards', () => {
     )
   })
 
+  test('a name of the connection goes to all shards, lists of connections come as one', async () => {
+    assert.equal(await answering('OK', 'OK', 'OK').client.clientSetName('x'), 'OK')
+    const lists = await answering('id=1 addr=a\n', 'id=2 addr=b\n', '').client.clientList()
+    assert.deepEqual(
+      lists.map(({ id }) => id),
+      [1, 2],
+    )
+  })
+
   test('settings that all shards agree on are the answer; where they differ, all answers are told', async () => {
     assert.deepEqual(await answering({ a: '1' }, { a: '1' }, { a: '1' }).client.configGet('a'), { a: '1' })
     await assert.rejects(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ErrorReply } from 'redis'
 import { waitMs } from '../../../src/commands/blocking.js'
-import { LeaseReleasedError } from '../../../src/errors.js'
+import { LeaseReleasedError, type PoolClosedError } from '../../../src/errors.js'
 import { stubPool } from './stub-client.js'
 
 describe('blocking commands', () => {
@@ -66,6 +66,17 @@ describe('blocking commands', () => {
       shard.leases.map((lease) => lease.sent.length),
       [1, 1],
     )
+  })
+
+  test("the pool's own end ends them with PoolClosedError, in node-redis's sentence", async () => {
+    const { client, shards } = stubPool()
+    shards[1]!.answer = () => {
+      throw new LeaseReleasedError('shard-1', 'closed', { outcome: 'unknown' })
+    }
+    await assert.rejects(client.blPop('q1', 0), (error: PoolClosedError) => {
+      assert.deepEqual([error.code, error.message, error.outcome], ['POOL_CLOSED', 'The client is closed', 'unknown'])
+      return true
+    })
   })
 
   test("CLIENT UNBLOCK … ERROR is the server's own word", async () => {

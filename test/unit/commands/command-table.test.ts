@@ -77,7 +77,7 @@ describe('command table', () => {
 
   test('commands of one connection are refused with a hint', () => {
     for (const [command, sub] of [
-      ['CLIENT', 'SETNAME'],
+      ['CLIENT', 'ID'],
       ['SELECT'],
       ['AUTH'],
       ['HELLO'],

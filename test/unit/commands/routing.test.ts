@@ -76,7 +76,7 @@ describe('routing', () => {
   test('commands of one connection or one server are refused with a hint', async () => {
     const { client } = stubPool()
     for (const call of [
-      () => client.clientSetName('x'),
+      () => client.clientId(),
       () => client.auth({ password: 'x' }),
       () => client.swapDb(0, 1),
       () => client.bgSave(),
