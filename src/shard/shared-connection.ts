@@ -15,6 +15,9 @@ export interface SharedConnectionSettings {
 
 const PING: readonly RedisArgument[] = ['PING']
 
+/** No count of calls is this: the next fence is due as if there had been one. */
+const NEVER = -1
+
 interface Fence {
   /** When it was sent; later by the time this process itself stood still. */
   at: number
@@ -119,6 +122,7 @@ export class SharedConnection {
         // An error reply (LOADING, MASTERDOWN, BUSY) is a sign of life too. A fence that found the queue full stays, as the
         // mark of when all that is in the queue was there: a later one that is answered takes it along.
         if (error instanceof ErrorReply) this.#fenceAnswered(fence)
+        else this.#sentAtFence = NEVER
       },
     )
   }
