@@ -200,7 +200,7 @@ export class ShardConnections {
   }
 
   #isLive(slot: Slot): slot is Slot & { readonly connection: Connection } {
-    return slot.connection !== undefined && this.#isGood(slot)
+    return slot.connection !== undefined && !this.#abort.signal.aborted && this.#isGood(slot)
   }
 
   #isGood(slot: Slot): boolean {
@@ -211,7 +211,7 @@ export class ShardConnections {
 
   /**
    * The test at the borrow. What has been idle for a while may have died silently (a NAT box forgets it), so it must answer;
-   * one that does not casts out all that have been idle as long, so that a dead network costs one such wait and not `max`.
+   * one that does not casts out all that have been idle for so long, so that a dead network costs one such wait and not `max`.
    */
   async #answers(slot: Slot): Promise<boolean> {
     if (!this.#isGood(slot)) return false
@@ -226,7 +226,8 @@ export class ShardConnections {
     )
     if (answered) return this.#isGood(slot)
     for (const other of this.#slots) {
-      if (!this.#borrowed.has(other) && other.usedAt <= usedAt) other.connection?.destroy(cause)
+      const idle = !this.#borrowed.has(other) && performance.now() - other.usedAt >= TRUSTED_MS
+      if (idle) other.connection?.destroy(cause)
     }
     return false
   }
