@@ -37,7 +37,6 @@ export type FindingCode =
   | 'replica-down'
   | 'replica-link-down'
   | 'replica-lagging'
-  | 'replica-not-reachable'
   | 'min-replicas-off'
   | 'min-replicas-unmet'
   | 'placement-mismatch'

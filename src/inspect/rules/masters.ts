@@ -1,4 +1,4 @@
-import { kindOfFailure } from '../failure-kind.js'
+import { describeTlsFailure, kindOfFailure } from '../failure-kind.js'
 import { at, type Finding, list } from '../finding.js'
 import type { NodeReport, ShardReport, TopologyPicture } from '../picture.js'
 
@@ -68,7 +68,7 @@ export function accessTrouble(subject: string, node: NodeReport): Finding | unde
         code: 'data-tls',
         severity: 'error',
         subject,
-        cause: `TLS to ${where} fails: ${node.error}`,
+        cause: describeTlsFailure(where, node.error ?? ''),
         cure: 'give `client: { socket: { tls: true, ca } }` where it speaks TLS, and none where it does not; the certificate must be for the address that is connected to (announce host names, or list the IPs in it)',
       }
     default:

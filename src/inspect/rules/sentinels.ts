@@ -1,5 +1,5 @@
 import { sameAddress } from '../../address.js'
-import { kindOfFailure } from '../failure-kind.js'
+import { describeTlsFailure, kindOfFailure } from '../failure-kind.js'
 import { at, type Finding, list } from '../finding.js'
 import type { SentinelReport, TopologyPicture } from '../picture.js'
 
@@ -52,7 +52,7 @@ function unreachable({ address, error, seed }: SentinelReport): Finding[] {
           code: 'sentinel-tls',
           severity: 'error',
           subject,
-          cause: `TLS to the sentinel (${told}) fails: ${error}`,
+          cause: describeTlsFailure(`the sentinel (${told})`, error),
           cure: 'give `sentinelClient: { socket: { tls: true, ca } }` where it speaks TLS, and none where it does not; the certificate must be for the very name or address that is connected to',
         },
       ]
