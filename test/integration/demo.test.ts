@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmS
 import { tmpdir } from 'node:os'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { Ledger } from '../../examples/failover-demo/ledger.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -116,3 +117,32 @@ for (const { signal, code, moment, after } of moments) {
     assertNothingLeft(demo)
   })
 }
+
+test("the demo's ledger tells what was lost at the kill from what was lost after it, and what ran twice", () => {
+  const ledger = new Ledger('b')
+  const [early, late, doubled, gone, back] = ['early', 'late', 'doubled', 'gone', 'back'].map((id) =>
+    ledger.open(id, 'b'),
+  )
+  for (const entry of [early, late, doubled, gone, back]) ledger.created(entry!, 'acknowledged')
+  ledger.touched(early!, 'acknowledged', 1)
+  ledger.touched(early!, 'acknowledged', 2)
+  ledger.touched(doubled!, 'acknowledged', 1)
+  ledger.touched(doubled!, 'unknown')
+  ledger.expired(back!, 'acknowledged')
+  ledger.switched()
+  ledger.touched(late!, 'acknowledged', 1)
+  ledger.touched(late!, 'refused')
+  const found = new Map([
+    ['early', 1], // one touch of the old master is missing
+    ['late', 0], // the new master's touch is missing
+    ['doubled', 3], // one acknowledged, one unknown, and one too many
+    ['back', 0], // it was expired
+    ['stranger', 0],
+  ]) // and 'gone' was created by the old master and is not there
+  const { lostBefore, lostAfter, doubled: twice, stray, unknown } = ledger.audit('b', found)
+  assert.deepEqual(
+    { lostBefore, lostAfter, twice, stray, unknown },
+    { lostBefore: 3, lostAfter: 1, twice: 1, stray: 1, unknown: 1 },
+  )
+  assert.equal(ledger.audit('a', new Map([['late', 1]])).stray, 1)
+})
