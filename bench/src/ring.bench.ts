@@ -2,13 +2,13 @@
  * What the ring costs, against the plain way to do the same: murmurhash3js-revisited over TextEncoder, then a binary search.
  * Every figure of one line comes from one run, turn by turn, so that a noisy machine slows both down.
  *
- *   npx tsx bench/ring.bench.ts
+ *   node bench/start.mjs ring.bench
  *
  * From the environment: KEYS (100000), ROUNDS (15), SHARDS (16).
  */
 import { performance } from 'node:perf_hooks'
 import murmur from 'murmurhash3js-revisited'
-import { createRing, type Ring, type RingOptions } from '../src/ring/index.js'
+import { createRing, type Ring, type RingOptions } from '../../dist/cjs/ring/index.js'
 
 const KEYS = Number(process.env.KEYS ?? 100_000)
 const ROUNDS = Number(process.env.ROUNDS ?? 15)

@@ -1,0 +1,82 @@
+import { createClient, RESP_TYPES } from 'redis'
+import { createRing } from '../../../dist/cjs/ring/index.js'
+import type { Connect, Contender, Servers } from '../contract.js'
+
+type ClientOptions = NonNullable<Parameters<typeof createClient>[0]>
+
+/** The measure of all: node-redis clients, one per shard, without its time-out per command, sharded by hand. */
+export const bare: Connect = async (servers) => {
+  const clients = await connectAll(servers, { commandOptions: { timeout: undefined } })
+  const exclusive = await connectAll(servers, { commandOptions: { timeout: undefined } })
+  return byHand(servers, clients, exclusive)
+}
+
+/** The same with node-redis's defaults: an AbortSignal with a time-out of 5 s for every command. */
+export const asItComes: Connect = async (servers) => byHand(servers, await connectAll(servers, {}), [])
+
+export type Client = ReturnType<typeof createClient>
+
+export function connectAll(servers: Servers, options: ClientOptions): Promise<Client[]> {
+  return Promise.all(
+    servers.masters.map(async ({ host, port }) => {
+      const client = createClient({ ...options, socket: { host, port } })
+      client.on('error', (error) => console.error(error))
+      await client.connect()
+      return client as Client
+    }),
+  )
+}
+
+export function locator({ masters }: Servers): (key: string) => number {
+  const ring = createRing({ shards: masters.map(({ name }) => name) })
+  return (key) => ring.locate(key)
+}
+
+function byHand(servers: Servers, clients: Client[], exclusive: Client[]): Contender {
+  const ring = createRing({ shards: servers.masters.map(({ name }) => name) })
+  const bytes = clients.map((client) => client.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer }))
+  return {
+    get: (key) => clients[ring.locate(key)]!.get(key),
+    set: (key, value) => clients[ring.locate(key)]!.set(key, value),
+    getBytes: (key) => bytes[ring.locate(key)]!.get(key),
+    mGet: (keys) => split(keys, (part, i) => clients[i]!.mGet(part)),
+    pipeline: (keys) =>
+      split(keys, (part, i) => {
+        const multi = clients[i]!.multi()
+        for (const key of part) multi.get(key)
+        return multi.execAsPipeline() as Promise<unknown[]>
+      }),
+    async transaction(key) {
+      const client = exclusive[ring.locate(key)]!
+      await client.watch(key)
+      const value = await client.get(key)
+      return client.multi().set(key, String(value)).exec()
+    },
+    close() {
+      for (const client of [...clients, ...exclusive]) client.destroy()
+    },
+  }
+
+  /** As one would write it: keys by shard, each shard asked once, the answers put back in the order of the keys. */
+  async function split(
+    keys: readonly string[],
+    ask: (part: string[], shard: number) => Promise<readonly unknown[]>,
+  ): Promise<unknown[]> {
+    const parts: string[][] = clients.map(() => [])
+    const places: number[][] = clients.map(() => [])
+    for (let i = 0; i < keys.length; i++) {
+      const shard = ring.locate(keys[i]!)
+      parts[shard]!.push(keys[i]!)
+      places[shard]!.push(i)
+    }
+    const answers = new Array<unknown>(keys.length)
+    await Promise.all(
+      parts.map(async (part, shard) => {
+        if (part.length === 0) return
+        const replies = await ask(part, shard)
+        for (let i = 0; i < replies.length; i++) answers[places[shard]![i]!] = replies[i]
+      }),
+    )
+    return answers
+  }
+}

@@ -1,0 +1,24 @@
+import type { Connect } from '../contract.js'
+
+const FOUND: Readonly<Record<string, () => Promise<Connect>>> = {
+  bare: async () => (await import('./bare.js')).bare,
+  pool: async () => (await import('./pool.js')).pool,
+  'node-redis defaults': async () => (await import('./bare.js')).asItComes,
+  createSentinel: async () => (await import('./peers.js')).sentinel,
+  createClientPool: async () => (await import('./peers.js')).clientPool,
+  'generic-pool per command': async () => (await import('./peers.js')).genericPool,
+  ioredis: async () => (await import('./peers.js')).ioredis,
+  'ioredis autopipelined': async () => (await import('./peers.js')).ioredisAutoPipelined,
+  'npm hashring': async () => (await import('./peers.js')).hashring,
+}
+
+/** All but the measure itself and the pool. */
+export const PEERS = Object.keys(FOUND).slice(2)
+
+/** Loads one contender by its name, `pool?sharedConnections=2` say, and nothing of the others. */
+export async function findContender(name: string): Promise<{ connect: Connect; options: URLSearchParams }> {
+  const [kind = '', query] = name.split('?', 2)
+  const load = FOUND[kind]
+  if (load === undefined) throw new Error(`no contender '${kind}'`)
+  return { connect: await load(), options: new URLSearchParams(query) }
+}

@@ -1,0 +1,91 @@
+/*
+ * One contender in a process of its own: its CPU time and heap are its own, and so is what V8 learned of its code. The
+ * parent lets only one worker run at a time.
+ */
+import { performance } from 'node:perf_hooks'
+import { locator } from './contenders/bare.js'
+import { findContender } from './contenders/index.js'
+import type { Contender, Sample, Servers, Task } from './contract.js'
+import { percentile } from './figures.js'
+import { isTransaction, makeKeys, transactionLane, WORKLOADS } from './workloads.js'
+
+const keys = makeKeys()
+const EVERY = 8
+
+async function main(): Promise<void> {
+  const [name, json] = process.argv.slice(2)
+  const servers = JSON.parse(json!) as Servers
+  const { connect, options } = await findContender(name!)
+  const contender = await connect(servers, options)
+  process.on('message', async (task: Task | 'close') => {
+    if (task === 'close') {
+      await contender.close()
+      process.disconnect?.()
+      return
+    }
+    const sample = await measure(contender, servers, task).catch((error: unknown) => ({ error: String(error) }))
+    process.send?.(sample ?? 'cannot')
+  })
+  process.send?.('ready')
+}
+
+async function measure(contender: Contender, servers: Servers, task: Task): Promise<Sample | undefined> {
+  const lanes = lanesOf(contender, servers, task)
+  if (lanes === undefined) return undefined
+  const latencies: number[] = []
+  let done = 0
+  let turn = 0
+  const cpuBefore = process.cpuUsage()
+  const start = performance.now()
+  const end = start + task.ms
+  let now = start
+  await Promise.all(
+    lanes.map(async (operation) => {
+      while (now < end) {
+        const mine = turn++
+        if (mine % EVERY !== 0) {
+          await operation(mine)
+        } else {
+          const sent = performance.now()
+          await operation(mine)
+          now = performance.now()
+          latencies.push(now - sent)
+        }
+        done++
+      }
+    }),
+  )
+  const seconds = (performance.now() - start) / 1e3
+  const { user, system } = process.cpuUsage(cpuBefore)
+  latencies.sort((a, b) => a - b)
+  if (task.collect === true) globalThis.gc?.()
+  return {
+    rate: done / seconds,
+    cpu: (user + system) / done,
+    p50: percentile(latencies, 0.5),
+    p99: percentile(latencies, 0.99),
+    heap: process.memoryUsage().heapUsed,
+  }
+}
+
+/** What runs side by side: one entry per call in flight. */
+function lanesOf(
+  contender: Contender,
+  servers: Servers,
+  task: Task,
+): ((turn: number) => Promise<unknown>)[] | undefined {
+  if (isTransaction(task)) {
+    const locate = locator(servers)
+    const lanes = servers.masters.map((_, shard) => {
+      return transactionLane(
+        contender,
+        keys.all.filter((key) => locate(key) === shard),
+      )
+    })
+    return lanes.every((lane) => lane !== undefined) ? lanes : undefined
+  }
+  const operation = WORKLOADS[task.workload]!.prepare(contender, keys, 'x'.repeat(task.size))
+  return operation && new Array(task.inFlight).fill(operation)
+}
+
+await main()
