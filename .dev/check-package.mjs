@@ -143,6 +143,9 @@ for (const [what, file] of [
   run(what, process.execPath, [file], { cwd: app })
 }
 
+const cli = join(app, 'node_modules/.bin/sharded-sentinel-pool')
+run('the command line starts', cli, ['--version'], { cwd: app })
+
 // --- Types -----------------------------------------------------------------------------------------------------------
 
 const consumer = `

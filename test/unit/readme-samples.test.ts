@@ -46,3 +46,15 @@ test('README: every command it names is a script of package.json or a file', () 
   for (const name of named) assert.ok(scripts[name] !== undefined, name)
   assert.ok(existsSync(`${root}.ci/run`))
 })
+
+test('README: the commands of the command line are those that --help lists', () => {
+  const section = readme.slice(readme.indexOf('## Command line'), readme.indexOf('## Closing'))
+  const said = [...section.matchAll(/^- `(\w+)`/gm)].map((command) => command[1]!)
+  const { stdout } = spawnSync(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', '--help'], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+  const listed = /^Commands:\n([\s\S]*?)\n\n/m.exec(stdout)?.[1] ?? ''
+  const commands = [...listed.matchAll(/^ {2}(\w+) /gm)].map((command) => command[1]!)
+  assert.deepEqual(said.sort(), commands.sort())
+})
