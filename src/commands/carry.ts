@@ -17,3 +17,20 @@ export async function carry(
     shard.settled++
   }
 }
+
+/**
+ * A question that every server answers alike, asked of all shards at once: the first answer wins, so that a shard in
+ * trouble holds nothing up. When nobody answers, the first shard's error is thrown.
+ */
+export async function askAnyone(
+  shards: readonly ShardPort[],
+  words: readonly RedisArgument[],
+  profile: CommandProfile,
+  options: CallOptions | undefined,
+): Promise<unknown> {
+  try {
+    return await Promise.any(shards.map((shard) => carry(shard, words, profile, options)))
+  } catch (error) {
+    throw (error as AggregateError).errors[0]
+  }
+}

@@ -45,7 +45,7 @@ export class Command {
     const { command, returned } = captureCommand(this.site, args)
     if (command === undefined) {
       return returned.then(() => {
-        throw nothingCaptured(this.site)
+        throw nothingCaptured(this.site.name)
       })
     }
     this.definition = command.definition

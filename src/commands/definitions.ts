@@ -126,8 +126,8 @@ export function captureCommand(site: MethodSite, args: readonly unknown[]): Capt
 }
 
 /** For the one case that must not be: the method neither handed a definition over nor failed. */
-export function nothingCaptured(site: MethodSite): Error {
-  return unexpectedShape(`\`${site.name}\` did not hand its definition over`)
+export function nothingCaptured(name: string): Error {
+  return unexpectedShape(`\`${name}\` did not hand its definition over`)
 }
 
 /** Functions and scripts write some words themselves before parseCommand goes on: those it does not account for. */

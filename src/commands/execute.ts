@@ -1,7 +1,7 @@
 import type { TypeMapping } from '../redis-client.js'
 import type { CallOptions } from '../shard/call.js'
 import { carryOnLease, mayBlock } from './blocking.js'
-import { carry } from './carry.js'
+import { askAnyone, carry } from './carry.js'
 import { type Call, joinPlan, needsPlainNumbers, type Part, type PartOutcome, type Plan, planCall } from './plan.js'
 import type { Router } from './router.js'
 import { scanOnce } from './scan-cursor.js'
@@ -10,6 +10,7 @@ import { isNoScript, withText } from './script-texts.js'
 /** Any call that is not one key on the shared connection: planned, every part sent at once, joined when all have ended. */
 export async function execute(router: Router, call: Call, options: CallOptions | undefined): Promise<unknown> {
   if (call.route.kind === 'scan') return scanOnce(router, call, options)
+  if (call.route.kind === 'any') return askAnyone(router.shards, call.words, call.profile, options)
   const plan = planCall(router.map, call)
   const reply = joinPlan(plan, await settlePlan(router, plan, call, options))
   noteScripts(router, call, reply)

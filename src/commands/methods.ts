@@ -1,6 +1,6 @@
 import type { CallOptions } from '../shard/call.js'
 import { Command } from './command.js'
-import { readSurface } from './definitions.js'
+import { type CommandSurface, captureCommand, nothingCaptured, readSurface } from './definitions.js'
 import { type Router, run } from './router.js'
 
 /** Where a routed client keeps its router and the options of a view. Symbols, so that no name of a command clashes. */
@@ -27,6 +27,7 @@ export function commandSetOf(template: object): CommandSet {
   const known = sets.get(configuration)
   if (known !== undefined) return known
   const surface = readSurface(template)
+  probe(surface)
   const set: CommandSet = {
     methods: new Map(surface.methods.map((site) => [site.name, new Command(site)])),
     namespaces: new Map(
@@ -38,6 +39,12 @@ export function commandSetOf(template: object): CommandSet {
   }
   sets.set(configuration, set)
   return set
+}
+
+/** Takes one definition at once, so that a node-redis that no longer hands them over is found when a pool is made. */
+function probe(surface: CommandSurface): void {
+  const site = surface.methods.find(({ name }) => name === 'get')
+  if (site === undefined || captureCommand(site, ['key']).command === undefined) throw nothingCaptured('get')
 }
 
 /** What a method does with its command; `this` is the object the method was called on. */

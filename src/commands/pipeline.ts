@@ -1,6 +1,7 @@
-import { MultiShardError } from '../errors.js'
+import { MultiShardError, UnsupportedCommandError } from '../errors.js'
 import { ErrorReply, type RedisArgument } from '../redis-client.js'
 import type { CallOptions, CommandProfile, ShardPort } from '../shard/call.js'
+import { mayBlock } from './blocking.js'
 import { mapNumbers } from './execute.js'
 import { describe, joinPlan, needsPlainNumbers, type Part, type PartOutcome, type Plan, planCall } from './plan.js'
 import type { QueuedCommand } from './queued-command.js'
@@ -39,6 +40,9 @@ interface Spread {
   readonly outcomes: PartOutcome[]
 }
 
+const NO_WAITING =
+  'it would hold up everybody on the shared connection; call it on the pool, which gives it one of its own'
+
 /**
  * `multi().execAsPipeline()` and `pipeline()`: commands of any shards, one write per shard, replies in the order of the
  * calls. Not atomic, neither over shards nor within one. Commands that split or go to all shards do so here too.
@@ -58,6 +62,7 @@ export async function execPipeline(
   for (let i = 0; i < queue.length; i++) {
     const queued = queue[i]!
     const { call } = queued
+    if (mayBlock(call.route, call.words)) throw new UnsupportedCommandError(call.profile.name, NO_WAITING)
     if (call.route.kind === 'keyed') {
       shareOf(router.map.sameShard(call.profile.name, call.keys)).add(queued, call.words, i, 0)
       continue

@@ -55,6 +55,7 @@ export function planCall(map: ShardMap, call: Call): Plan {
     case 'split':
       return planSplit(map, call)
     case 'any':
+    case 'unknown':
       return one(map.shards[0]!)
     case 'channel':
       return one(map.shardOf(words[route.at]))

@@ -1,6 +1,6 @@
 import type { RedisArgument } from '../redis-client.js'
 import type { CallOptions, CommandProfile } from '../shard/call.js'
-import { carry } from './carry.js'
+import { askAnyone, carry } from './carry.js'
 import { type CommandFacts, isRepeatable, lookUpCommand } from './command-table.js'
 import { execute } from './execute.js'
 import { type KeySpec, keyPlaces } from './key-specs.js'
@@ -113,9 +113,9 @@ async function askAndCall(router: Router, words: readonly RedisArgument[]): Prom
   const facts =
     listed?.facts.keySpecs !== undefined ? listed.facts : ((await askServer(router, words)) ?? listed?.facts)
   if (facts === undefined) {
-    // No server knows the command: any one of them will say so in its own words.
+    // No server knows the command: the first will say so in its own words. Never more than one, it might know it after all.
     const profile = { name: String(words[0]).toUpperCase(), readOnly: false }
-    return { words, keys: [], facts, route: { kind: 'any' }, profile }
+    return { words, keys: [], facts, route: { kind: 'unknown' }, profile }
   }
   const keys = keysBySpecs(facts, words) ?? (await askKeys(router, words))
   return { ...rawCommandOf(facts), words, keys }
@@ -136,6 +136,6 @@ export function keysBySpecs(facts: CommandFacts, words: readonly RedisArgument[]
 /** COMMAND GETKEYS of the whole command: the last resort, one round trip. */
 async function askKeys(router: Router, words: readonly RedisArgument[]): Promise<RedisArgument[]> {
   const profile = { name: 'COMMAND GETKEYS', readOnly: true }
-  const reply = await carry(router.shards[0]!, ['COMMAND', 'GETKEYS', ...words], profile, { typeMapping: {} })
+  const reply = await askAnyone(router.shards, ['COMMAND', 'GETKEYS', ...words], profile, { typeMapping: {} })
   return reply as RedisArgument[]
 }

@@ -61,6 +61,8 @@ export abstract class RoutedClient<
   ) => RoutedView<M, F, S, RESP, N>
   /** The same pool, its calls rejecting with node-redis's AbortError when the signal aborts before they are sent. */
   declare readonly withAbortSignal: (signal: AbortSignal) => RoutedView<M, F, S, RESP, TM>
+  /** Taken for node-redis's sake; changes nothing here. */
+  declare readonly asap: () => RoutedView<M, F, S, RESP, TM>
   /** The same pool, its reads going to replicas or to the master. */
   declare readonly withReadFrom: (readFrom: ReadFrom) => RoutedView<M, F, S, RESP, TM>
   /**
@@ -106,6 +108,10 @@ const views = {
   },
   withReadFrom(this: AnyRouted, readFrom: ReadFrom) {
     return viewOf(this, { readFrom })
+  },
+  // node-redis's queue-jumping view. Commands of a shard share one queue with everybody, so here it changes nothing.
+  asap(this: AnyRouted) {
+    return viewOf(this, {})
   },
   withReplicaAck(this: AnyRouted, ack: ReplicaAck) {
     return viewOf(this, { replicaAck: checkReplicaAck(ack) })

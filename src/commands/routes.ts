@@ -8,7 +8,8 @@ import { OWN_ROUTES, REFUSED_GROUPS } from './own-routes.js'
  *     keyed     the shard of its keys; keys of two shards are a CrossShardError
  *     split     one command per shard that owns some of its keys, answers in the caller's order
  *     all       every shard, answers joined
- *     any       one shard, the first: every server would say the same
+ *     any       whoever answers first: every server would say the same
+ *     unknown   the first shard: no server knows the command, and its complaint is the answer
  *     channel   the shard that the ring gives the channel, which is the word at `at`
  *     scan      a cursor that walks from shard to shard
  *     refused   nowhere; `hint` says what to use instead
@@ -20,6 +21,7 @@ export type Route =
   | { readonly kind: 'split' }
   | { readonly kind: 'all'; readonly join: Join; readonly blocking: boolean }
   | { readonly kind: 'any' }
+  | { readonly kind: 'unknown' }
   | { readonly kind: 'channel'; readonly at: number }
   | { readonly kind: 'scan' }
   | { readonly kind: 'refused'; readonly hint: string }

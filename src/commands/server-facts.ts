@@ -1,5 +1,5 @@
 import type { RedisArgument } from '../redis-client.js'
-import { carry } from './carry.js'
+import { askAnyone } from './carry.js'
 import type { CommandFacts, RequestPolicy, ResponsePolicy } from './command-table.js'
 import { readKeySpec } from './key-specs.js'
 import type { Router } from './router.js'
@@ -26,7 +26,7 @@ export function askServer(router: Router, words: readonly RedisArgument[]): Prom
 
 async function readCommandInfo(router: Router, name: string): Promise<CommandFacts | undefined> {
   const profile = { name: 'COMMAND INFO', readOnly: true }
-  const reply = (await carry(router.shards[0]!, ['COMMAND', 'INFO', name], profile, { typeMapping: {} })) as unknown[]
+  const reply = (await askAnyone(router.shards, ['COMMAND', 'INFO', name], profile, { typeMapping: {} })) as unknown[]
   const entry = reply[0]
   return Array.isArray(entry) ? factsFromInfo(entry) : undefined
 }

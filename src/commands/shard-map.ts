@@ -2,6 +2,9 @@ import { CrossShardError, InvalidKeyError, UnsupportedCommandError } from '../er
 import type { RedisArgument } from '../redis-client.js'
 import type { ShardPort } from '../shard/call.js'
 
+const NO_KEY =
+  'it names no key, so no shard can be told; say it with `pool.sendCommand(key, words)` or `pool.shards[i].use(…)`'
+
 /** The ring and the shards together: which shard owns a key. No I/O. */
 export class ShardMap {
   readonly ring: { locate(key: string | Uint8Array): number }
@@ -21,10 +24,7 @@ export class ShardMap {
   /** The one shard of all these keys. Every key is looked at, never only the first. */
   sameShard(command: string, keys: readonly RedisArgument[]): ShardPort {
     if (keys.length === 0) {
-      throw new UnsupportedCommandError(
-        command,
-        'it names no key, so no shard can be told; use `pool.shards[i].use(…)`',
-      )
+      throw new UnsupportedCommandError(command, NO_KEY)
     }
     const shard = this.shardOf(keys[0])
     for (let i = 1; i < keys.length; i++) {

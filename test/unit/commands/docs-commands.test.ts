@@ -81,7 +81,7 @@ function render(): string {
     '| --- | --- |',
     `| the shard of the channel | ${listOf((route) => route.kind === 'channel')} |`,
     `| shard after shard, behind one cursor | ${listOf((route) => route.kind === 'scan')} |`,
-    `| one shard, for every server says the same | ${listOf((route) => route.kind === 'any')} |`,
+    `| whoever answers first, for every server says the same | ${listOf((route) => route.kind === 'any')} |`,
     '',
     '### Refused, with `UnsupportedCommandError`',
     '',

@@ -220,4 +220,12 @@ describe('pipelines', () => {
       return true
     })
   })
+
+  test('a command that may wait on the server is refused; in a transaction, which never waits, it is not', async () => {
+    const pool = stubPool()
+    executing(pool, 1, null)
+    await assert.rejects(pool.client.pipeline().blPop('q1', 0).exec(), UnsupportedCommandError)
+    await assert.rejects(pool.client.pipeline().wait(1, 0).exec(), UnsupportedCommandError)
+    assert.deepEqual(await pool.client.multi().blPop('q1', 0).exec(), [null])
+  })
 })
