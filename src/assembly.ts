@@ -47,7 +47,9 @@ export class Assembly {
   constructor(options: AssemblySettings) {
     const { settings, dataFactory, sentinelFactory, listener } = options
     this.#settings = settings
-    const connectionName = (kind: ConnectionKind) => `${settings.name}:${kind}`
+    // As CLIENT LIST shows it: pool, shard, role. A verified master's connection is what ordinary commands share.
+    const connectionName = (kind: ConnectionKind, masterName?: string) =>
+      masterName === undefined ? `${settings.name}:${kind}` : `${settings.name}:${masterName}:shared`
     const proof = { dataFactory, connectTimeoutMs: settings.connectTimeoutMs, mapAddress: settings.mapAddress }
     if (settings.sentinels.length > 0) {
       const list = new SentinelList(settings.sentinels)

@@ -1,5 +1,6 @@
 /** Everything public. The ring alone, without Redis: `sharded-sentinel-pool/ring`. Servers for tests: `…/testing`. */
 export { type Address, formatAddress, parseAddress } from './address.js'
+export { CHANNELS, type ChannelMessage } from './channels.js'
 export * from './errors.js'
 export type {
   FailoverEvent,
@@ -14,6 +15,7 @@ export type {
   ShardState,
   SubscriptionGapEvent,
 } from './events.js'
+export { type Health, type HealthOptions, type HealthSource, healthOf, type ShardHealth } from './health.js'
 export * from './inspect/index.js'
 export { nearest } from './nearest.js'
 export type { AddressMap, LeasePoolOptions, MasterOptions, PoolOptions } from './options.js'
@@ -24,4 +26,4 @@ export * from './ring/index.js'
 export type { ResolvedAddress, Resolver } from './sentinel/index.js'
 export type { LeaseState, ReadFrom, ReplicaAck, RetryPolicy } from './shard/call.js'
 export type { PoolLease, ShardHandle } from './shard-handle.js'
-export type { PoolStats, SentinelStats, ShardStats } from './stats.js'
+export type { PoolStats, RoundTripStats, SentinelStats, ShardStats } from './stats.js'

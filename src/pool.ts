@@ -1,4 +1,5 @@
 import { formatAddress } from './address.js'
+import { publish } from './channels.js'
 import { RoutedClient } from './commands/routed-client.js'
 import type { UserMethods } from './commands/surface.js'
 import { type Core, close, connect, destroy, emitSafely, openShard, shardAt, waitUntilOpen } from './life-cycle.js'
@@ -86,7 +87,10 @@ class Pool<
       duplicate: (overrides) => new Pool({ ...options, ...overrides } as PoolOptions<M, F, S, RESP, TM>),
       onNewGeneration: (index) => onNewGeneration(index),
       onEnded: () => this.endSubscriptions(),
-      emit: (event, ...args) => emitSafely(this, event, args),
+      emit: (event, ...args) => {
+        publish(event, this, settings.name, args[0])
+        emitSafely(this, event, args)
+      },
     }
     this.shards = settings.masters.map(({ name }, i) => new ShardHandle(name, () => shardAt(this[CORE], i)))
   }

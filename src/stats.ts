@@ -2,6 +2,15 @@ import type { Address } from './address.js'
 import type { AcquirePicture } from './errors.js'
 import type { ShardState } from './events.js'
 
+/** Round trips to a shard's master, as fences measure them four times a second under traffic; else once a heartbeat. */
+export interface RoundTripStats {
+  /** Measured since the pool's birth. The other fields are of the last 256 at most. */
+  readonly samples: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly maxMs: number
+}
+
 /** One shard's figures at one moment: plain data, no I/O. Counters run from the pool's birth. */
 export interface ShardStats {
   readonly name: string
@@ -25,6 +34,8 @@ export interface ShardStats {
   readonly reconnects: number
   /** Runs that looked for the master, for whatever reason. */
   readonly rebuilds: number
+  /** How long the master takes to answer; undefined before the first sample. Costs ordinary commands nothing. */
+  readonly roundTrip: RoundTripStats | undefined
   readonly leases: AcquirePicture
   /** Open sockets to data nodes: shared, exclusive, and to replicas. */
   readonly sockets: number

@@ -40,7 +40,7 @@ export interface CustomSourceSettings {
   /** Bound on connecting and ROLE, in ms. */
   readonly connectTimeoutMs: number
   readonly mapAddress: (address: Address) => Address
-  readonly connectionName: (kind: 'data') => string | undefined
+  readonly connectionName: (kind: 'data', masterName: string) => string | undefined
   /** What the resolver's `watch` or `close` threw: one report each. */
   readonly onError?: (error: Error) => void
 }
@@ -63,7 +63,7 @@ export class CustomSource implements MasterSource {
       address,
       announced,
       factory: dataFactory,
-      connectionName: connectionName('data'),
+      connectionName: connectionName('data', masterName),
       timeoutMs: Math.min(deadline.remainingMs, connectTimeoutMs),
       signal: request.signal,
     })
@@ -83,7 +83,7 @@ export class CustomSource implements MasterSource {
       masterName,
       address: candidate,
       factory: this.#settings.dataFactory,
-      connectionName: this.#settings.connectionName('data'),
+      connectionName: this.#settings.connectionName('data', masterName),
       timeoutMs: request.timeoutMs,
       intervalMs: request.intervalMs ?? 5,
       signal: request.signal,

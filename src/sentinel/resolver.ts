@@ -23,7 +23,7 @@ import type {
 import { VerifiedMasters } from './verified.js'
 import { connectMaster, followUntilMaster } from './verify.js'
 
-/** What a connection is for; `connectionName` turns it into what CLIENT LIST shows. */
+/** What a connection is for; `connectionName` turns it into what CLIENT LIST shows, with the master's name for `data`. */
 export type ConnectionKind = 'sentinel' | 'watch' | 'data'
 
 export interface SentinelResolverSettings {
@@ -37,7 +37,7 @@ export interface SentinelResolverSettings {
   /** Bound in ms on connecting to one data node and its ROLE. */
   readonly connectTimeoutMs: number
   readonly mapAddress: (address: Address) => Address
-  readonly connectionName: (kind: ConnectionKind) => string | undefined
+  readonly connectionName: (kind: ConnectionKind, masterName?: string) => string | undefined
   /** An unused connection to a sentinel is closed after so long, in ms. @default 30_000 */
   readonly idleMs?: number
   readonly now?: () => number
@@ -259,7 +259,7 @@ export class SentinelResolver implements MasterSource {
 
   #proof(masterName: string, address: Address) {
     const { dataFactory, connectionName } = this.#settings
-    return { masterName, address, factory: dataFactory, connectionName: connectionName('data') }
+    return { masterName, address, factory: dataFactory, connectionName: connectionName('data', masterName) }
   }
 }
 

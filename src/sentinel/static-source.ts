@@ -10,7 +10,7 @@ export interface StaticSourceSettings {
   readonly dataFactory: ConnectionFactory
   /** Bound on connecting and ROLE, in ms. */
   readonly connectTimeoutMs: number
-  readonly connectionName: (kind: 'data') => string | undefined
+  readonly connectionName: (kind: 'data', masterName: string) => string | undefined
 }
 
 /** Masters at fixed addresses, without sentinels. ROLE is asked all the same: a demoted master gets no writes. */
@@ -65,6 +65,6 @@ export class StaticSource implements MasterSource {
 
   #proof(masterName: string, address: Address) {
     const { dataFactory, connectionName } = this.#settings
-    return { masterName, address, factory: dataFactory, connectionName: connectionName('data') }
+    return { masterName, address, factory: dataFactory, connectionName: connectionName('data', masterName) }
   }
 }

@@ -10,6 +10,7 @@ import type { Connection, ConnectionFactory, RedisArgument } from '../redis-clie
 import { connectMaster, type MasterSource, type VerifiedMaster } from '../sentinel/index.js'
 import type { CommandProfile } from './call.js'
 import { Rebuilder, type Trigger } from './rebuild.js'
+import { RoundTrips } from './round-trips.js'
 import { SharedConnection } from './shared-connection.js'
 import { nextState, type ShardSignal } from './states.js'
 import { WaitingRoom } from './waiting-room.js'
@@ -51,6 +52,8 @@ const SUSPECT_PAUSE_MS = 500
 export class MasterLink {
   /** The connection ordinary calls may use right now; set in `ready` only, so that a call asks nothing else. */
   open: SharedConnection | undefined
+  /** How long the master takes to answer. */
+  readonly roundTrips = new RoundTrips()
   readonly #name: string
   readonly #settings: Settings
   readonly #factory: ConnectionFactory
@@ -161,6 +164,8 @@ export class MasterLink {
   /** Looks for the master. Traffic goes on meanwhile, unless a message names another node: then writes are held. */
   trigger(trigger: Trigger): void {
     const news = trigger.candidate ?? trigger.hint
+    // The first search asks the sentinels itself: what the first subscription makes us ask beside it is nothing new.
+    if (this.#state === 'connecting' && trigger.reason === 'watch-gap' && this.#rebuilder.running) return
     if (news !== undefined) {
       // The same switch, told by the next sentinel: done already (R4).
       if (this.#state === 'ready' && this.#address !== undefined && sameAddress(news, this.#address)) return
@@ -310,6 +315,7 @@ export class MasterLink {
         this.lost(shared.timedOut ? 'call-timeout' : 'connection-lost', cause)
       },
       onLate: () => this.#rebuilder.trigger({ reason: 'call-timeout' }),
+      onRoundTrip: (ms) => this.roundTrips.add(ms),
     })
   }
 

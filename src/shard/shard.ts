@@ -148,6 +148,7 @@ export class Shard implements ShardPort {
       failovers: this.#failovers,
       reconnects: this.#reconnects,
       rebuilds: link.rebuilds,
+      roundTrip: link.roundTrips.stats(),
       leases: this.#connections.picture(),
       sockets: link.sockets + this.#connections.sockets + this.#replicas.sockets + this.#subscribers.size,
       replicas: this.#replicas.addresses,

@@ -11,6 +11,8 @@ export interface SharedConnectionSettings {
   onLost(connection: SharedConnection, cause: Error): void
   /** An answer is late enough to be suspicious; the connection still stands. Once per lateness. */
   onLate(connection: SharedConnection): void
+  /** A fence was answered, so long after it was sent, in ms. */
+  onRoundTrip?(ms: number): void
 }
 
 const PING: readonly RedisArgument[] = ['PING']
@@ -138,6 +140,7 @@ export class SharedConnection {
     const place = this.#fences.indexOf(fence)
     if (place < 0) return
     this.#fences.splice(0, place + 1)
+    this.#settings.onRoundTrip?.(Math.max(0, performance.now() - fence.at))
     this.#lateReported = false
   }
 }

@@ -14,6 +14,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   cli: ['index'],
   index: ['pool', 'inspect', 'commands', 'shard', 'sentinel', 'ring', 'leaf'],
   inspect: ['pool', 'sentinel', 'ring', 'leaf'],
+  opentelemetry: ['commands', 'shard', 'leaf'],
   pool: ['commands', 'shard', 'sentinel', 'ring', 'leaf'],
   commands: ['shard', 'ring', 'leaf'],
   shard: ['sentinel', 'leaf'],
