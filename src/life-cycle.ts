@@ -40,6 +40,8 @@ type EmitFn = <E extends keyof PoolEvents>(event: E, ...args: Parameters<PoolEve
 
 export async function connect(core: Core): Promise<void> {
   if (core.closing !== undefined) await core.closing
+  // One that was called off a moment ago has yet to come to its end.
+  if (core.abortConnect?.signal.aborted) await core.connecting?.catch(() => {})
   if (core.state === 'idle') {
     core.state = 'connecting'
     core.connecting = open(core).finally(() => {
@@ -80,6 +82,8 @@ async function open(core: Core): Promise<void> {
     },
   })
   core.assembly = assembly
+  // Whatever `connect()` is waiting for just then, a placement check too, ends with its sockets.
+  abort.signal.addEventListener('abort', () => assembly.destroy(), { once: true })
   core.shards.splice(0, Number.POSITIVE_INFINITY, ...assembly.shards)
   try {
     emit('connect')

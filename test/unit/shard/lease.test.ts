@@ -21,6 +21,10 @@ function client(stub: StubConnection): void {
       stub.client.isPubSubActive = true
       return stub.send(['SUBSCRIBE', ...args])
     },
+    unwatch: async () => {
+      stub.client.isWatching = false
+      return stub.send(['UNWATCH'])
+    },
     unsubscribe: async () => {
       stub.client.isPubSubActive = false
     },

@@ -1,0 +1,79 @@
+import type { Address } from '../../src/address.js'
+import { type FakeConnection, type FakeReply, FakeRespServer } from './fake-resp-server.js'
+
+/** A small Redis in this process, that can be told to be a replica, to refuse, to fall silent, or to break off in a reply. */
+export class FakeRedis {
+  readonly server = new FakeRespServer((command, connection) => this.#answer(command, connection))
+  readonly data = new Map<string, string>()
+  /** Of everything executed, in order. */
+  readonly executed: string[][] = []
+  role: 'master' | 'slave' = 'master'
+  /** The error that data commands get instead of a reply. */
+  refusal: string | undefined
+  /** The same for PING and ROLE too, as a busy or loading server does. */
+  refusesAll = false
+  /** Answers nothing more, on connections old and new; what comes is still read. */
+  silent = false
+  /** Data commands are executed, and their answer is cut off after so many bytes by a reset. */
+  breaksAfter: number | undefined
+
+  static async listen(role: 'master' | 'slave' = 'master'): Promise<FakeRedis> {
+    const redis = new FakeRedis()
+    redis.role = role
+    await redis.server.listen()
+    return redis
+  }
+
+  get address(): Address {
+    return this.server.address
+  }
+
+  count(name: string): number {
+    return this.executed.filter(([verb]) => verb === name).length
+  }
+
+  /** Cuts every connection, as a server that restarts. */
+  cut(): void {
+    for (const connection of this.server.connections) connection.destroy()
+  }
+
+  close(): Promise<void> {
+    return this.server.close()
+  }
+
+  #answer(command: string[], connection: FakeConnection): FakeReply | undefined {
+    if (this.silent) return undefined
+    const [verb] = command as [string, ...string[]]
+    const own = verb === 'PING' || verb === 'ROLE'
+    if (this.refusal !== undefined && (!own || this.refusesAll)) return new Error(this.refusal)
+    if (!own) this.executed.push(command)
+    const reply = this.#execute(command)
+    if (own || this.breaksAfter === undefined) return reply
+    connection.raw(`$${String(reply).length}\r\n${String(reply)}\r\n`.slice(0, this.breaksAfter))
+    setImmediate(() => connection.destroy())
+    return undefined
+  }
+
+  #execute([verb, key, value]: string[]): FakeReply | undefined {
+    switch (verb) {
+      case 'PING':
+        return 'PONG'
+      case 'ROLE':
+        return this.role === 'master' ? ['master', 0, []] : ['slave', '127.0.0.1', 1, 'connected', 0]
+      case 'SET':
+        this.data.set(key!, value!)
+        return 'OK'
+      case 'GET':
+        return this.data.get(key!) ?? null
+      case 'INCR': {
+        const next = Number(this.data.get(key!) ?? 0) + 1
+        this.data.set(key!, String(next))
+        return next
+      }
+      case 'BLPOP':
+        return undefined
+      default:
+        return new Error(`ERR unknown command '${verb}'`)
+    }
+  }
+}
