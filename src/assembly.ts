@@ -43,6 +43,7 @@ export class Assembly {
   #watchResolver: (() => () => void) | undefined
   #stopWatch: (() => void) | undefined
   #checking = false
+  #checkAgain: 'periodic-check' | 'watch-gap' | undefined
 
   constructor(options: AssemblySettings) {
     const { settings, dataFactory, sentinelFactory, listener } = options
@@ -143,7 +144,11 @@ export class Assembly {
 
   /** Asks for every shard at once whether it still is where it was; only one that moved is looked at closer. */
   async #check(reason: 'periodic-check' | 'watch-gap'): Promise<void> {
-    if (this.#checking) return
+    if (this.#checking) {
+      // What is under way may have been asked before the gap ended: it is no answer to this question.
+      this.#checkAgain = reason
+      return
+    }
     this.#checking = true
     try {
       const { sentinelTimeoutMs } = this.#settings
@@ -160,6 +165,9 @@ export class Assembly {
       // Aborted: the pool closes. What nobody could answer is told by the watcher, once per outage.
     } finally {
       this.#checking = false
+      const again = this.#checkAgain
+      this.#checkAgain = undefined
+      if (again !== undefined && !this.#abort.signal.aborted) void this.#check(again)
     }
   }
 }
