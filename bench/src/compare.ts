@@ -8,7 +8,7 @@
  */
 import { table } from './figures.js'
 import { Fleet } from './fleet.js'
-import { MEASURED, measureAll, rowsOf } from './measure.js'
+import { HEAD, MEASURED, measureAll, rowsOf } from './measure.js'
 import { fill, startServers } from './servers.js'
 
 const rounds = Number(process.env.ROUNDS ?? 7)
@@ -25,9 +25,7 @@ try {
   for (const task of tasks) {
     await fill(servers, task.size)
     const results = await measureAll(fleet, [task], { rounds, slices, ms, names })
-    console.log(
-      table(['', 'ops/s to bare', 'CPU per op to bare', 'ops/s', 'µs CPU', 'p50 ms', 'p99 ms'], rowsOf(results)),
-    )
+    console.log(table(HEAD, rowsOf(results)))
   }
 } finally {
   fleet.close()

@@ -41,6 +41,8 @@ export interface Sample {
   readonly rate: number
   /** Microseconds of CPU (user and system, all threads of this process) per operation. */
   readonly cpu: number
+  /** The least of that in any slice of a round: what other programs have disturbed least. */
+  readonly least: number
   /** Milliseconds; of every eighth operation. */
   readonly p50: number
   readonly p99: number

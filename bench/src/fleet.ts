@@ -79,7 +79,8 @@ export class Fleet {
 
 function middle(parts: readonly Sample[]): Sample {
   const of = (field: keyof Sample) => median(parts.map((part) => part[field]))
-  return { rate: of('rate'), cpu: of('cpu'), p50: of('p50'), p99: of('p99'), heap: parts.at(-1)!.heap }
+  const least = Math.min(...parts.map(({ cpu }) => cpu))
+  return { rate: of('rate'), cpu: of('cpu'), least, p50: of('p50'), p99: of('p99'), heap: parts.at(-1)!.heap }
 }
 
 async function nextMessage(worker: ChildProcess, name: string): Promise<unknown> {

@@ -36,6 +36,8 @@ export interface Result {
   readonly rate: Spread
   /** CPU per operation, the bare client's to this. Above 1 is cheaper. */
   readonly cpu: Spread
+  /** The same of the least disturbed slice of each round. */
+  readonly leastCpu: Spread
   readonly samples: readonly Sample[]
 }
 
@@ -63,6 +65,7 @@ export async function measureAll(
         name,
         rate: spread(own.map((sample, i) => sample.rate / measure[i]!.rate)),
         cpu: spread(own.map((sample, i) => measure[i]!.cpu / sample.cpu)),
+        leastCpu: spread(own.map((sample, i) => measure[i]!.least / sample.least)),
         samples: own,
       })
     }
@@ -70,16 +73,20 @@ export async function measureAll(
   return results
 }
 
-/** Rows of a table: who and what, the two ratios with min–max, then the plain figures as medians. */
+export const HEAD = ['', 'ops/s to bare', 'CPU per op to bare', 'its least', 'ops/s', 'µs CPU', 'least', 'p50 ms', 'p99 ms']
+
+/** Rows under `HEAD`: who and what, the ratios with min–max, then the plain figures as medians. */
 export function rowsOf(results: readonly Result[]): string[][] {
-  return results.map(({ task: { label }, name, rate, cpu, samples }) => {
+  return results.map(({ task: { label }, name, rate, cpu, leastCpu, samples }) => {
     const of = (field: keyof Sample) => median(samples.map((sample) => sample[field]))
     return [
       `${label} ${name.replace(/dist=.*\/([^/]+)\/index\.js/, '$1')}`,
       showSpread(rate),
       showSpread(cpu),
+      showSpread(leastCpu),
       thousands(of('rate')),
       of('cpu').toFixed(2),
+      of('least').toFixed(2),
       of('p50').toFixed(2),
       of('p99').toFixed(2),
     ]

@@ -8,7 +8,7 @@
  */
 import { performance } from 'node:perf_hooks'
 import murmur from 'murmurhash3js-revisited'
-import { createRing, type Ring, type RingOptions } from '../../dist/cjs/ring/index.js'
+import { createRing, type Ring, type RingOptions } from '../dist/library/ring/index.js'
 
 const KEYS = Number(process.env.KEYS ?? 100_000)
 const ROUNDS = Number(process.env.ROUNDS ?? 15)

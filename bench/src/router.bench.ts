@@ -4,11 +4,11 @@
  *
  *     node bench/start.mjs router.bench           ROUNDS=9 CALLS=400000 DEPTH=256
  */
-import { RoutedClient } from '../../dist/cjs/commands/routed-client.js'
-import type { RoutingContext } from '../../dist/cjs/commands/routing-context.js'
-import { ConnectionFactory, type RedisArgument } from '../../dist/cjs/redis-client.js'
-import { createRing } from '../../dist/cjs/ring/index.js'
-import type { LeasePort, ShardPort } from '../../dist/cjs/shard/call.js'
+import { RoutedClient } from '../dist/library/commands/routed-client.js'
+import type { RoutingContext } from '../dist/library/commands/routing-context.js'
+import { ConnectionFactory, type RedisArgument } from '../dist/library/redis-client.js'
+import { createRing } from '../dist/library/ring/index.js'
+import type { LeasePort, ShardPort } from '../dist/library/shard/call.js'
 
 const ROUNDS = Number(process.env.ROUNDS ?? 9)
 const CALLS = Number(process.env.CALLS ?? 400_000)

@@ -1,5 +1,5 @@
 import { createClient } from 'redis'
-import { LocalTopology } from '../../dist/cjs/testing/index.js'
+import { LocalTopology } from '../dist/library/testing/index.js'
 import { locator } from './contenders/bare.js'
 import type { Servers } from './contract.js'
 import { makeKeys } from './workloads.js'

@@ -62,6 +62,7 @@ async function measure(contender: Contender, servers: Servers, task: Task): Prom
   return {
     rate: done / seconds,
     cpu: (user + system) / done,
+    least: (user + system) / done,
     p50: percentile(latencies, 0.5),
     p99: percentile(latencies, 0.99),
     heap: process.memoryUsage().heapUsed,

@@ -2,19 +2,32 @@ import type { CommandParser, RedisArgument } from '../redis-client.js'
 
 /**
  * Collects the words and the keys of one command: what node-redis's command definitions write to. It stands in for
- * node-redis's own parser, and is lighter, because it is made once per call: a single key costs no array.
+ * node-redis's own parser, and is lighter, because it is made once per call: a single key costs no array, and the words of
+ * a short command lie in fields until somebody reads them, so that their array is made once and no longer than they are
+ * (one that grows by `push` has room for 17 at once, and is alive for as long as the call).
  */
 export class ArgumentParser implements CommandParser {
-  readonly redisArgs: RedisArgument[] = []
   /** The first key with its prefix, as it goes on the wire. */
   firstKey: RedisArgument | undefined = undefined
   keyCount = 0
   preserve: unknown = undefined
+  #count = 0
+  #first: RedisArgument | undefined = undefined
+  #second: RedisArgument | undefined = undefined
+  #third: RedisArgument | undefined = undefined
+  /** All words, once it is there. */
+  #words: RedisArgument[] | undefined = undefined
   #otherKeys: RedisArgument[] | undefined = undefined
   readonly #prefix: RedisArgument | undefined
 
   constructor(prefix: RedisArgument | undefined) {
     this.#prefix = prefix
+  }
+
+  /** The words so far. What is pushed later comes into the same array. */
+  get redisArgs(): RedisArgument[] {
+    this.#words ??= this.#few()
+    return this.#words
   }
 
   /** All keys in the command's order, duplicates kept. */
@@ -39,27 +52,27 @@ export class ArgumentParser implements CommandParser {
   }
 
   push(...words: RedisArgument[]): void {
-    for (let i = 0; i < words.length; i++) this.redisArgs.push(words[i]!)
+    for (let i = 0; i < words.length; i++) this.#add(words[i]!)
   }
 
   pushVariadic(words: RedisArgument | RedisArgument[]): void {
-    if (Array.isArray(words)) for (const word of words) this.redisArgs.push(word)
-    else this.redisArgs.push(words)
+    if (Array.isArray(words)) for (const word of words) this.#add(word)
+    else this.#add(words)
   }
 
   pushVariadicWithLength(words: RedisArgument | RedisArgument[]): void {
-    this.redisArgs.push(Array.isArray(words) ? words.length.toString() : '1')
+    this.#add(Array.isArray(words) ? words.length.toString() : '1')
     this.pushVariadic(words)
   }
 
   pushVariadicNumber(numbers: number | number[]): void {
-    if (Array.isArray(numbers)) for (const number of numbers) this.redisArgs.push(number.toString())
-    else this.redisArgs.push(numbers.toString())
+    if (Array.isArray(numbers)) for (const number of numbers) this.#add(number.toString())
+    else this.#add(numbers.toString())
   }
 
   pushKey(key: RedisArgument, applyPrefix = true): void {
     const whole = this.#prefix === undefined || !applyPrefix ? key : prefixKey(this.#prefix, key)
-    this.redisArgs.push(whole)
+    this.#add(whole)
     this.#noteKey(whole)
   }
 
@@ -69,12 +82,45 @@ export class ArgumentParser implements CommandParser {
   }
 
   pushKeysLength(keys: RedisArgument | RedisArgument[]): void {
-    this.redisArgs.push(Array.isArray(keys) ? keys.length.toString() : '1')
+    this.#add(Array.isArray(keys) ? keys.length.toString() : '1')
     this.pushKeys(keys)
   }
 
   markRoutingKey(key: RedisArgument): void {
     this.#noteKey(key)
+  }
+
+  #add(word: RedisArgument): void {
+    if (this.#words !== undefined) {
+      this.#words.push(word)
+      return
+    }
+    switch (this.#count++) {
+      case 0:
+        this.#first = word
+        break
+      case 1:
+        this.#second = word
+        break
+      case 2:
+        this.#third = word
+        break
+      default:
+        this.#words = [this.#first!, this.#second!, this.#third!, word]
+    }
+  }
+
+  #few(): RedisArgument[] {
+    switch (this.#count) {
+      case 0:
+        return []
+      case 1:
+        return [this.#first!]
+      case 2:
+        return [this.#first!, this.#second!]
+      default:
+        return [this.#first!, this.#second!, this.#third!]
+    }
   }
 
   #noteKey(key: RedisArgument): void {

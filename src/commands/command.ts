@@ -57,9 +57,29 @@ export class Command {
 
   /** The words and keys of one call. Throws what node-redis's definition throws on bad arguments. */
   parse(args: readonly unknown[], keyPrefix: RedisArgument | undefined): ArgumentParser {
-    const parser = new ArgumentParser(keyPrefix)
-    if (this.#prefix !== undefined) for (const word of this.#prefix) parser.redisArgs.push(word)
+    const parser = this.#begin(keyPrefix)
     this.definition!.parseCommand(parser, ...args)
+    return this.#end(parser)
+  }
+
+  /** The same for up to three arguments, without an array of them. `count` matters: a definition may count its arguments. */
+  parseFew(count: number, a: unknown, b: unknown, c: unknown, keyPrefix: RedisArgument | undefined): ArgumentParser {
+    const parser = this.#begin(keyPrefix)
+    const definition = this.definition!
+    if (count === 1) definition.parseCommand(parser, a)
+    else if (count === 2) definition.parseCommand(parser, a, b)
+    else if (count === 3) definition.parseCommand(parser, a, b, c)
+    else definition.parseCommand(parser)
+    return this.#end(parser)
+  }
+
+  #begin(keyPrefix: RedisArgument | undefined): ArgumentParser {
+    const parser = new ArgumentParser(keyPrefix)
+    if (this.#prefix !== undefined) for (const word of this.#prefix) parser.push(word)
+    return parser
+  }
+
+  #end(parser: ArgumentParser): ArgumentParser {
     const words = parser.redisArgs
     if (words[0] !== this.#head || (this.#subcommand !== undefined && words[1] !== this.#subcommand)) {
       this.#classify(words)

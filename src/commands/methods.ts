@@ -109,8 +109,9 @@ export function poolPrototype(template: object, base: object): object {
     set,
     Object.create(base) as object,
     (command) =>
-      function (...args) {
-        return run(this[ROUTER], command, args, this[CALL_OPTIONS])
+      function (a, b, c, ...rest) {
+        // biome-ignore lint/complexity/noArguments: the length alone costs nothing, an array of all arguments would
+        return run(this[ROUTER], command, this[CALL_OPTIONS], arguments.length, a, b, c, rest)
       },
   )
   perBase.set(base, made)

@@ -1,7 +1,7 @@
 import { UnsupportedCommandError } from '../errors.js'
 import type { RedisArgument, TypeMapping } from '../redis-client.js'
-import type { CallOptions, ShardPort } from '../shard/call.js'
-import { normalizePrefix } from './argument-parser.js'
+import type { CallOptions, CommandProfile, ShardPort } from '../shard/call.js'
+import { type ArgumentParser, normalizePrefix } from './argument-parser.js'
 import type { Command } from './command.js'
 import { execute } from './execute.js'
 import { PubSub } from './pub-sub.js'
@@ -58,39 +58,95 @@ function noSubscribers(): Error {
 
 /**
  * Runs one call of one method: parse, route, send, transform. An ordinary command with one key costs nothing more than
- * this function: one promise hop, no closure, no timer. Everything thrown, bad arguments too, rejects the promise, as
- * node-redis's methods do.
+ * this function and `sendPlain`: one promise hop, one or two closures, no timer. Everything thrown, bad arguments too,
+ * rejects the promise, as node-redis's methods do.
+ *
+ * `count` arguments are `a`, `b`, `c`, then `rest`: an array of them would be made for every call.
  */
-export async function run(
+export function run(
   router: Router,
   command: Command,
-  args: readonly unknown[],
+  options: CallOptions | undefined,
+  count: number,
+  a: unknown,
+  b: unknown,
+  c: unknown,
+  rest: readonly unknown[],
+): Promise<unknown> {
+  try {
+    if (command.definition === undefined) {
+      const complaint = command.learn([a, b, c, ...rest].slice(0, count))
+      if (complaint !== undefined) return complaint
+    }
+    const { keyPrefix } = router
+    const parser =
+      count <= 3 ? command.parseFew(count, a, b, c, keyPrefix) : command.parse([a, b, c, ...rest], keyPrefix)
+    const gate = router.context.waitUntilOpen()
+    if (gate !== undefined || !command.plain) return runOther(router, command, parser, options, gate)
+    return sendPlain(router, command, parser, options)
+  } catch (error) {
+    return Promise.reject(error)
+  }
+}
+
+/** What is not plain, or has to wait for the pool to open. */
+async function runOther(
+  router: Router,
+  command: Command,
+  parser: ArgumentParser,
+  options: CallOptions | undefined,
+  gate: Promise<void> | undefined,
+): Promise<unknown> {
+  if (gate !== undefined) await gate
+  if (command.plain) return sendPlain(router, command, parser, options)
+  const { transform } = command
+  const reply = await execute(router, command.call(parser), options)
+  return transform === undefined ? reply : transform(reply, parser.preserve, router.typeMappingOf(options))
+}
+
+/** Chained by hand: an async function would keep a frame of all this alive for as long as the call. */
+function sendPlain(
+  router: Router,
+  { profile, transform }: Command,
+  parser: ArgumentParser,
   options: CallOptions | undefined,
 ): Promise<unknown> {
-  if (command.definition === undefined) {
-    const complaint = command.learn(args)
-    if (complaint !== undefined) return complaint
+  const words = parser.redisArgs
+  const shard =
+    parser.keyCount === 1 ? router.map.shardOf(parser.firstKey) : router.map.sameShard(profile.name, parser.keys)
+  const since = shard.clock.now
+  const sent = shard.send(words, profile, options)
+  if (transform === undefined) {
+    return sent.then(
+      (reply) => {
+        shard.settled++
+        return reply
+      },
+      (error) => recover(shard, error, words, profile, options, since),
+    )
   }
-  const parser = command.parse(args, router.keyPrefix)
-  const gate = router.context.waitUntilOpen()
-  if (gate !== undefined) await gate
-  const transform = command.transform
-  let reply: unknown
-  if (command.plain) {
-    const { profile } = command
-    const words = parser.redisArgs
-    const shard =
-      parser.keyCount === 1 ? router.map.shardOf(parser.firstKey) : router.map.sameShard(profile.name, parser.keys)
-    const since = shard.clock.now
-    try {
-      reply = await shard.send(words, profile, options)
-    } catch (error) {
-      reply = await shard.recover(error, words, profile, options, since)
-    } finally {
+  const { preserve } = parser
+  const typeMapping = router.typeMappingOf(options)
+  return sent.then(
+    (reply) => {
       shard.settled++
-    }
-  } else {
-    reply = await execute(router, command.call(parser), options)
+      return transform(reply, preserve, typeMapping)
+    },
+    async (error) => transform(await recover(shard, error, words, profile, options, since), preserve, typeMapping),
+  )
+}
+
+async function recover(
+  shard: ShardPort,
+  error: unknown,
+  words: readonly RedisArgument[],
+  profile: CommandProfile,
+  options: CallOptions | undefined,
+  since: number,
+): Promise<unknown> {
+  try {
+    return await shard.recover(error, words, profile, options, since)
+  } finally {
+    shard.settled++
   }
-  return transform === undefined ? reply : transform(reply, parser.preserve, router.typeMappingOf(options))
 }

@@ -1,5 +1,6 @@
 import { createClient, RESP_TYPES } from 'redis'
-import { createRing } from '../../../dist/cjs/ring/index.js'
+import { joinedWritev } from '../../dist/library/joined-write.js'
+import { createRing } from '../../dist/library/ring/index.js'
 import type { Connect, Contender, Servers } from '../contract.js'
 
 type ClientOptions = NonNullable<Parameters<typeof createClient>[0]>
@@ -11,6 +12,20 @@ export const bare: Connect = async (servers) => {
   return byHand(servers, clients, exclusive)
 }
 
+/** How fast node-redis itself can be driven: ready arguments, `joined=1` the writes of one flush made one; no deadline. */
+export const sendCommand: Connect = async (servers, options) => {
+  const locate = locator(servers)
+  const socket = options.has('joined') ? { writev: joinedWritev } : {}
+  const clients = await connectAll(servers, { commandOptions: { timeout: undefined }, socket })
+  return {
+    get: (key) => clients[locate(key)]!.sendCommand(['GET', key]),
+    set: (key, value) => clients[locate(key)]!.sendCommand(['SET', key, value]),
+    close() {
+      for (const client of clients) client.destroy()
+    },
+  }
+}
+
 /** The same with node-redis's defaults: an AbortSignal with a time-out of 5 s for every command. */
 export const asItComes: Connect = async (servers) => byHand(servers, await connectAll(servers, {}), [])
 
@@ -19,7 +34,7 @@ export type Client = ReturnType<typeof createClient>
 export function connectAll(servers: Servers, options: ClientOptions): Promise<Client[]> {
   return Promise.all(
     servers.masters.map(async ({ host, port }) => {
-      const client = createClient({ ...options, socket: { host, port } })
+      const client = createClient({ ...options, socket: { ...options.socket, host, port } as never })
       client.on('error', (error) => console.error(error))
       await client.connect()
       return client as Client

@@ -3,6 +3,7 @@ import type { Connect } from '../contract.js'
 const FOUND: Readonly<Record<string, () => Promise<Connect>>> = {
   bare: async () => (await import('./bare.js')).bare,
   pool: async () => (await import('./pool.js')).pool,
+  sendCommand: async () => (await import('./bare.js')).sendCommand,
   'node-redis defaults': async () => (await import('./bare.js')).asItComes,
   createSentinel: async () => (await import('./peers.js')).sentinel,
   createClientPool: async () => (await import('./peers.js')).clientPool,
@@ -12,8 +13,8 @@ const FOUND: Readonly<Record<string, () => Promise<Connect>>> = {
   'npm hashring': async () => (await import('./peers.js')).hashring,
 }
 
-/** All but the measure itself and the pool. */
-export const PEERS = Object.keys(FOUND).slice(2)
+/** What people use otherwise. */
+export const PEERS = Object.keys(FOUND).slice(3)
 
 /** Loads one contender by its name, `pool?sharedConnections=2` say, and nothing of the others. */
 export async function findContender(name: string): Promise<{ connect: Connect; options: URLSearchParams }> {

@@ -1,13 +1,13 @@
 import { createRequire } from 'node:module'
 import { RESP_TYPES } from 'redis'
-import type * as Library from '../../../dist/cjs/index.js'
+import type * as Library from '../../dist/library/index.js'
 import type { Connect } from '../contract.js'
 
 const require = createRequire(import.meta.url)
 
 /** The pool. `dist` names another build of the library (see compare.ts); other options go to the pool as numbers. */
 export const pool: Connect = async ({ masters, sentinels }, options) => {
-  const { ShardedSentinelPool } = require(options.get('dist') ?? '../../../dist/cjs/index.js') as typeof Library
+  const { ShardedSentinelPool } = require(options.get('dist') ?? '../../dist/library/index.js') as typeof Library
   const numbers = [...options].filter(([name]) => name !== 'dist').map(([name, value]) => [name, Number(value)])
   const found = sentinels.length > 0 ? { masters: masters.map(({ name }) => name), sentinels } : { masters }
   const client = new ShardedSentinelPool({ ...found, placementGuard: 'off', ...Object.fromEntries(numbers) })
