@@ -42,7 +42,7 @@ export class TimeLine {
     pool.on('failover', (event) => {
       if (event.shard !== shard) return
       this.#verified = true
-      this.#tell(`address verified: ${text(event.to)} says by ROLE that it is master (first sign: ${event.reason})`)
+      this.#tell(`address verified: ${text(event.to)} proves by ROLE to be master (${event.reason})`)
     })
   }
 
