@@ -137,9 +137,11 @@ export class Assembly {
   #followFailover(name: string, phase: string, candidate: Address | undefined): void {
     const shard = this.#byName.get(name)
     if (shard === undefined) return
+    // `selecting` is left alone: Sentinel takes another turn of its clock (100 ms) between that and the selection, and
+    // writes need not wait for it; the promotion comes a turn after the selection at the soonest.
     if (phase === 'aborted') shard.failoverOver()
     else if (candidate !== undefined) shard.trigger({ reason: 'failover-progress', candidate })
-    else if (phase === 'selecting') shard.announceFailover()
+    else if (phase === 'promoting') shard.announceFailover()
   }
 
   /** Asks for every shard at once whether it still is where it was; only one that moved is looked at closer. */

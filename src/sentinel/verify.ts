@@ -118,7 +118,9 @@ export async function followUntilMaster(settings: FollowSettings): Promise<Conne
       signal?.throwIfAborted()
       // The last question is cut short by the deadline: what the node said before it tells more.
       if (last === undefined || !deadline.expired) last = asTyped(error, settings)
-      await sleep(Math.min(Math.max(intervalMs, 20), deadline.remainingMs), signal)
+      // Sentinel's promotion cuts all connections of the node: the one after it is what is waited for.
+      const pauseMs = connection === undefined ? Math.max(intervalMs, 20) : 0
+      await sleep(Math.min(pauseMs, deadline.remainingMs), signal)
     }
   }
   throw last ?? asTyped(Object.assign(new Error('no time left'), { code: 'ETIMEDOUT' }), settings)
