@@ -6,7 +6,7 @@ export function table(rows: readonly (readonly (string | number)[])[]): string[]
   return cells.map((row) =>
     row
       .map((cell, column) => (numeric[column] ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!)))
-      .join('   ')
+      .join('  ')
       .trimEnd(),
   )
 }
