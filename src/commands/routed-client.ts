@@ -92,7 +92,7 @@ export abstract class RoutedClient<
   /** The index of the shard that owns a key given as in a command, so `keyPrefix` is put before it. No I/O. */
   protected shardIndexOf(key: RedisArgument): number {
     const { keyPrefix } = this[ROUTER]
-    return this[ROUTER].map.shardOf(keyPrefix === undefined ? key : prefixKey(keyPrefix, key)).index
+    return this[ROUTER].map.indexOf(keyPrefix === undefined ? key : prefixKey(keyPrefix, key))
   }
 }
 

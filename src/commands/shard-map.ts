@@ -15,10 +15,15 @@ export class ShardMap {
     this.shards = shards
   }
 
+  /** Place of the shard that owns a key as it goes on the wire; before there are shards too. Throws InvalidKeyError. */
+  indexOf(key: unknown): number {
+    if (typeof key !== 'string' && !(key instanceof Uint8Array)) throw new InvalidKeyError(key)
+    return this.ring.locate(key)
+  }
+
   /** The shard of one key as it goes on the wire. Throws InvalidKeyError for what is neither text nor bytes. */
   shardOf(key: unknown): ShardPort {
-    if (typeof key !== 'string' && !(key instanceof Uint8Array)) throw new InvalidKeyError(key)
-    return this.shards[this.ring.locate(key)]!
+    return this.shards[this.indexOf(key)]!
   }
 
   /** The one shard of all these keys. Every key is looked at, never only the first. */
