@@ -9,6 +9,8 @@ export interface Servers {
 export interface Contender {
   /** Routed by the key's shard, the reply as a string. */
   get(key: string): Promise<unknown>
+  /** The same on a connection of its own. */
+  getApart?(key: string): Promise<unknown>
   set?(key: string, value: string | Buffer): Promise<unknown>
   /** The reply as a Buffer. */
   getBytes?(key: string): Promise<unknown>

@@ -6,6 +6,8 @@ import { median } from './figures.js'
 
 const WORKER = fileURLToPath(new URL('./worker.js', import.meta.url))
 
+const WARM_UP_MS = Number(process.env.WARM_UP_MS ?? 1_000)
+
 export interface RoundSettings {
   readonly rounds: number
   readonly slices: number
@@ -15,6 +17,8 @@ export interface RoundSettings {
 /** Workers of some contenders, asked one at a time so that all share the machine's good and bad moments. */
 export class Fleet {
   readonly #workers = new Map<string, ChildProcess>()
+  /** How long each took to connect, in ms. */
+  readonly connectMs = new Map<string, number>()
 
   static async start(names: readonly string[], servers: Servers, execArgv: readonly string[] = []): Promise<Fleet> {
     const fleet = new Fleet()
@@ -34,19 +38,21 @@ export class Fleet {
    */
   async rounds(task: Task, { rounds, slices, names }: RoundSettings): Promise<Map<string, Sample[]>> {
     const samples = new Map<string, Sample[]>(names.map((name) => [name, []]))
-    for (let round = 0; round <= rounds; round++) {
+    // V8 compiles what runs often: without this a slow workload would be measured in its interpreter.
+    for (const name of names) {
+      if ((await this.run(name, { ...task, ms: WARM_UP_MS })) === undefined) samples.delete(name)
+    }
+    for (let round = 0; round < rounds; round++) {
       const parts = new Map<string, Sample[]>([...samples.keys()].map((name) => [name, []]))
       for (let slice = 0; slice < slices; slice++) {
         const order = [...parts.keys()]
         if (slice % 2 === 1) order.reverse()
         for (const name of order) {
           const sample = await this.run(name, { ...task, collect: slice === slices - 1 })
-          if (sample === undefined) samples.delete(name)
-          else parts.get(name)!.push(sample)
+          if (sample !== undefined) parts.get(name)!.push(sample)
         }
       }
-      // The first round warms up.
-      if (round > 0) for (const [name, list] of samples) list.push(middle(parts.get(name)!))
+      for (const [name, list] of samples) list.push(middle(parts.get(name)!))
     }
     return samples
   }
@@ -73,7 +79,8 @@ export class Fleet {
   async #add(name: string, servers: Servers, execArgv: readonly string[]): Promise<void> {
     const worker = fork(WORKER, [name, JSON.stringify(servers)], { execArgv: ['--expose-gc', ...execArgv] })
     this.#workers.set(name, worker)
-    await nextMessage(worker, name)
+    const { connectMs } = (await nextMessage(worker, name)) as { connectMs: number }
+    this.connectMs.set(name, connectMs)
   }
 }
 

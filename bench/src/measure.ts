@@ -6,7 +6,7 @@ export interface MeasuredTask extends Omit<Task, 'ms' | 'collect'> {
   readonly label: string
 }
 
-function task(workload: string, inFlight: number, size = 32): MeasuredTask {
+export function task(workload: string, inFlight: number, size = 32): MeasuredTask {
   const label = `${workload}@${inFlight}${size === 32 ? '' : `/${size}`}`
   return { workload, inFlight, size, label }
 }
@@ -73,7 +73,17 @@ export async function measureAll(
   return results
 }
 
-export const HEAD = ['', 'ops/s to bare', 'CPU per op to bare', 'its least', 'ops/s', 'µs CPU', 'least', 'p50 ms', 'p99 ms']
+export const HEAD = [
+  '',
+  'ops/s to bare',
+  'CPU per op to bare',
+  'its least',
+  'ops/s',
+  'µs CPU',
+  'least',
+  'p50 ms',
+  'p99 ms',
+]
 
 /** Rows under `HEAD`: who and what, the ratios with min–max, then the plain figures as medians. */
 export function rowsOf(results: readonly Result[]): string[][] {

@@ -7,7 +7,7 @@ import { locator } from './contenders/bare.js'
 import { findContender } from './contenders/index.js'
 import type { Contender, Sample, Servers, Task } from './contract.js'
 import { percentile } from './figures.js'
-import { isTransaction, makeKeys, transactionLane, WORKLOADS } from './workloads.js'
+import { BESIDE, isTransaction, makeKeys, transactionLane, WORKLOADS } from './workloads.js'
 
 const keys = makeKeys()
 const EVERY = 8
@@ -16,7 +16,9 @@ async function main(): Promise<void> {
   const [name, json] = process.argv.slice(2)
   const servers = JSON.parse(json!) as Servers
   const { connect, options } = await findContender(name!)
+  const start = performance.now()
   const contender = await connect(servers, options)
+  const connectMs = performance.now() - start
   process.on('message', async (task: Task | 'close') => {
     if (task === 'close') {
       await contender.close()
@@ -26,10 +28,11 @@ async function main(): Promise<void> {
     const sample = await measure(contender, servers, task).catch((error: unknown) => ({ error: String(error) }))
     process.send?.(sample ?? 'cannot')
   })
-  process.send?.('ready')
+  process.send?.({ connectMs })
 }
 
 async function measure(contender: Contender, servers: Servers, task: Task): Promise<Sample | undefined> {
+  if (task.workload === 'idle') return idle(task)
   const lanes = lanesOf(contender, servers, task)
   if (lanes === undefined) return undefined
   const latencies: number[] = []
@@ -39,6 +42,7 @@ async function measure(contender: Contender, servers: Servers, task: Task): Prom
   const start = performance.now()
   const end = start + task.ms
   let now = start
+  const beside = besideOf(contender, task, () => now < end)
   await Promise.all(
     lanes.map(async (operation) => {
       while (now < end) {
@@ -55,6 +59,7 @@ async function measure(contender: Contender, servers: Servers, task: Task): Prom
       }
     }),
   )
+  await beside
   const seconds = (performance.now() - start) / 1e3
   const { user, system } = process.cpuUsage(cpuBefore)
   latencies.sort((a, b) => a - b)
@@ -67,6 +72,27 @@ async function measure(contender: Contender, servers: Servers, task: Task): Prom
     p99: percentile(latencies, 0.99),
     heap: process.memoryUsage().heapUsed,
   }
+}
+
+/** Nothing is asked for: the CPU is in µs per second. */
+async function idle(task: Task): Promise<Sample> {
+  const before = process.cpuUsage()
+  const start = performance.now()
+  await new Promise((resolve) => setTimeout(resolve, task.ms))
+  const { user, system } = process.cpuUsage(before)
+  const cpu = ((user + system) * 1e3) / (performance.now() - start)
+  return { rate: 0, cpu, least: cpu, p50: 0, p99: 0, heap: process.memoryUsage().heapUsed }
+}
+
+/** Two readers of large values, where the workload has some. */
+async function besideOf(contender: Contender, { workload }: Task, goesOn: () => boolean): Promise<void> {
+  const operation = BESIDE[workload]?.(contender)
+  if (operation === undefined) return
+  let turn = 0
+  const reader = async () => {
+    while (goesOn()) await operation(turn++)
+  }
+  await Promise.all([reader(), reader()])
 }
 
 /** What runs side by side: one entry per call in flight. */

@@ -24,13 +24,14 @@ export function makeKeys(): Keys {
   return { all, fifties: slices(50), hundreds: slices(100) }
 }
 
+function getSmall(contender: Contender, { all }: Keys): Operation {
+  return (turn) => contender.get(all[turn & MASK]!)
+}
+
 export const WORKLOADS: Readonly<Record<string, Workload>> = {
-  get: {
-    prepare:
-      (contender, { all }) =>
-      (turn) =>
-        contender.get(all[turn & MASK]!),
-  },
+  get: { prepare: getSmall },
+  'get beside large': { prepare: getSmall },
+  'get beside large apart': { prepare: getSmall },
   set: {
     prepare: ({ set }, { all }, value) => set && ((turn) => set(all[turn & MASK]!, value)),
   },
@@ -54,6 +55,15 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
   'pipeline of 100': {
     prepare: ({ pipeline }, { hundreds }) => pipeline && ((turn) => pipeline(hundreds[turn & 63]!)),
   },
+}
+
+/** A value of 1 MB of every shard, so that each shared connection has one on it. See servers.ts. */
+export const LARGE = Array.from({ length: 64 }, (_, i) => `large:${i}`)
+
+/** What goes on beside the measured calls: somebody reads large values one after another, by the shared way or apart. */
+export const BESIDE: Readonly<Record<string, (contender: Contender) => Operation | undefined>> = {
+  'get beside large': (contender) => (turn) => contender.get(LARGE[turn % LARGE.length]!),
+  'get beside large apart': ({ getApart }) => getApart && ((turn) => getApart(LARGE[turn % LARGE.length]!)),
 }
 
 /**

@@ -8,14 +8,14 @@ type ClientOptions = NonNullable<Parameters<typeof createClient>[0]>
 /** The measure of all: node-redis clients, one per shard, without its time-out per command, sharded by hand. */
 export const bare: Connect = async (servers) => {
   const clients = await connectAll(servers, { commandOptions: { timeout: undefined } })
-  const exclusive = await connectAll(servers, { commandOptions: { timeout: undefined } })
-  return byHand(servers, clients, exclusive)
+  return byHand(servers, clients)
 }
 
 /** How fast node-redis itself can be driven: ready arguments, `joined=1` the writes of one flush made one; no deadline. */
 export const sendCommand: Connect = async (servers, options) => {
   const locate = locator(servers)
-  const socket = options.has('joined') ? { writev: joinedWritev } : {}
+  // node-redis's type does not name all that it hands on to the socket.
+  const socket = (options.has('joined') ? { writev: joinedWritev } : {}) as NonNullable<ClientOptions['socket']>
   const clients = await connectAll(servers, { commandOptions: { timeout: undefined }, socket })
   return {
     get: (key) => clients[locate(key)]!.sendCommand(['GET', key]),
@@ -27,7 +27,7 @@ export const sendCommand: Connect = async (servers, options) => {
 }
 
 /** The same with node-redis's defaults: an AbortSignal with a time-out of 5 s for every command. */
-export const asItComes: Connect = async (servers) => byHand(servers, await connectAll(servers, {}), [])
+export const asItComes: Connect = async (servers) => byHand(servers, await connectAll(servers, {}))
 
 export type Client = ReturnType<typeof createClient>
 
@@ -47,7 +47,8 @@ export function locator({ masters }: Servers): (key: string) => number {
   return (key) => ring.locate(key)
 }
 
-function byHand(servers: Servers, clients: Client[], exclusive: Client[]): Contender {
+function byHand(servers: Servers, clients: Client[]): Contender {
+  let exclusive: Promise<Client[]> | undefined
   const ring = createRing({ shards: servers.masters.map(({ name }) => name) })
   const bytes = clients.map((client) => client.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer }))
   return {
@@ -62,13 +63,14 @@ function byHand(servers: Servers, clients: Client[], exclusive: Client[]): Conte
         return multi.execAsPipeline() as Promise<unknown[]>
       }),
     async transaction(key) {
-      const client = exclusive[ring.locate(key)]!
+      exclusive ??= connectAll(servers, { commandOptions: { timeout: undefined } })
+      const client = (await exclusive)[ring.locate(key)]!
       await client.watch(key)
       const value = await client.get(key)
       return client.multi().set(key, String(value)).exec()
     },
-    close() {
-      for (const client of [...clients, ...exclusive]) client.destroy()
+    async close() {
+      for (const client of [...clients, ...((await exclusive) ?? [])]) client.destroy()
     },
   }
 

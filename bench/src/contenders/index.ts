@@ -1,8 +1,8 @@
 import type { Connect } from '../contract.js'
 
-const FOUND: Readonly<Record<string, () => Promise<Connect>>> = {
+const FOUND: Readonly<Record<string, (options: URLSearchParams) => Promise<Connect>>> = {
   bare: async () => (await import('./bare.js')).bare,
-  pool: async () => (await import('./pool.js')).pool,
+  pool: async (options) => (await import('./pool.js')).loadPool(options),
   sendCommand: async () => (await import('./bare.js')).sendCommand,
   'node-redis defaults': async () => (await import('./bare.js')).asItComes,
   createSentinel: async () => (await import('./peers.js')).sentinel,
@@ -21,5 +21,6 @@ export async function findContender(name: string): Promise<{ connect: Connect; o
   const [kind = '', query] = name.split('?', 2)
   const load = FOUND[kind]
   if (load === undefined) throw new Error(`no contender '${kind}'`)
-  return { connect: await load(), options: new URLSearchParams(query) }
+  const options = new URLSearchParams(query)
+  return { connect: await load(options), options }
 }
