@@ -1,3 +1,5 @@
+import { lookup as systemLookup } from 'node:dns'
+import { isIP, type LookupFunction } from 'node:net'
 import type {
   CommandParser,
   RedisArgument,
@@ -19,7 +21,7 @@ import {
   MultiErrorReply,
   WatchError,
 } from 'redis'
-import { type Address, formatAddress } from './address.js'
+import { type Address, formatAddress, normalizeHost } from './address.js'
 import { joinedWritev } from './joined-write.js'
 
 export type {
@@ -98,15 +100,18 @@ export interface OpenSettings {
 export class Connection {
   readonly address: Address
   readonly client: NodeClient
+  /** The host of `address` as it was looked up for this connection; the host itself where it is an IP. */
+  readonly ips: readonly string[]
   readonly #raw: RawClient
   readonly #abort: AbortController
   #listeners: ((cause: Error) => void)[] = []
   #cause: Error | undefined
 
   /** Use `ConnectionFactory.open`. */
-  constructor(address: Address, raw: RawClient, abort: AbortController) {
+  constructor(address: Address, raw: RawClient, abort: AbortController, ips: readonly string[]) {
     this.address = address
     this.client = raw
+    this.ips = ips
     this.#raw = raw
     this.#abort = abort
     raw.on('error', (error: Error) => this.destroy(error))
@@ -188,8 +193,9 @@ export class ConnectionFactory {
   async open(address: Address, settings: OpenSettings): Promise<Connection> {
     settings.signal?.throwIfAborted()
     const abort = new AbortController()
-    const raw = this.template().duplicate(this.#clientOptions(address, settings, abort.signal))
-    const connection = new Connection(address, raw, abort)
+    const ips: string[] = isIP(address.host) === 0 ? [] : [address.host]
+    const raw = this.template().duplicate(this.#clientOptions(address, settings, abort.signal, ips))
+    const connection = new Connection(address, raw, abort, ips)
     const timer = setTimeout(() => connection.destroy(timeoutError(address, settings.timeoutMs)), settings.timeoutMs)
     const onAbort = () => connection.destroy(settings.signal?.reason as Error)
     settings.signal?.addEventListener('abort', onAbort, { once: true })
@@ -207,8 +213,9 @@ export class ConnectionFactory {
     }
   }
 
-  #clientOptions(address: Address, settings: OpenSettings, signal: AbortSignal): RedisClientOptions {
+  #clientOptions(address: Address, settings: OpenSettings, signal: AbortSignal, ips: string[]): RedisClientOptions {
     const { socket, commandOptions, ...rest } = this.#options
+    const { lookup } = (socket ?? {}) as { lookup?: LookupFunction }
     const own = {
       ...rest,
       ...(rest.name === undefined && settings.name !== undefined ? { name: settings.name } : {}),
@@ -221,6 +228,7 @@ export class ConnectionFactory {
         host: address.host,
         port: address.port,
         signal,
+        lookup: recording(lookup ?? systemLookup, ips),
         writev: joinedWritev,
         connectTimeout: Math.max(1, settings.timeoutMs),
         reconnectStrategy: false,
@@ -228,6 +236,29 @@ export class ConnectionFactory {
     }
     return own as unknown as RedisClientOptions
   }
+}
+
+/** A name is looked up anew at each connect; what it was found to be is added to `ips`. */
+function recording(lookup: LookupFunction, ips: string[]): LookupFunction {
+  return (hostname, options, callback) =>
+    lookup(hostname, options, (error, found, family) => {
+      if (!error) ips.push(...(typeof found === 'string' ? [found] : found.map(({ address }) => address)))
+      callback(error, found, family)
+    })
+}
+
+/**
+ * Do two connections lead to one server, though it may be spelled differently (a name and an IP, two names)? Asks nobody. A
+ * name with several addresses of one family may stand for several servers, and is never taken for one of them.
+ */
+export function isSameServer(a: Connection, b: Connection): boolean {
+  if (a.address.port !== b.address.port || !isOneHost(a.ips) || !isOneHost(b.ips)) return false
+  const known = b.ips.map(normalizeHost)
+  return a.ips.some((ip) => known.includes(normalizeHost(ip)))
+}
+
+function isOneHost(ips: readonly string[]): boolean {
+  return [4, 6].every((family) => ips.filter((ip) => isIP(ip) === family).length <= 1)
 }
 
 /** Templates without additions of a user, by RESP version: one class of node-redis for all pools of a process. */

@@ -1,12 +1,12 @@
 /* A little longer than most: the state, what moves it, and what a move does belong in one place. */
-import { type Address, sameAddress } from '../address.js'
+import { type Address, addressKey, sameAddress } from '../address.js'
 import { Backoff } from '../async/backoff.js'
 import type { CoarseClock } from '../async/clock.js'
 import { sleep } from '../async/sleep.js'
 import { PoolClosedError, ShardUnavailableError } from '../errors.js'
 import type { RebuildReason, ShardState } from '../events.js'
 import type { Settings } from '../options.js'
-import type { Connection, ConnectionFactory, RedisArgument } from '../redis-client.js'
+import { type Connection, type ConnectionFactory, isSameServer, type RedisArgument } from '../redis-client.js'
 import { connectMaster, type MasterSource, type VerifiedMaster } from '../sentinel/index.js'
 import type { CommandProfile } from './call.js'
 import { Rebuilder, type Trigger } from './rebuild.js'
@@ -65,6 +65,8 @@ export class MasterLink {
   #shared: SharedConnection[] = []
   #turn = 0
   #address: Address | undefined
+  /** Other spellings of `#address` that proved to lead to the same server, as keys. */
+  readonly #spellings = new Set<string>()
   #configEpoch: number | undefined
   #generation = 0
   #verifiedAt = 0
@@ -168,7 +170,7 @@ export class MasterLink {
     if (this.#state === 'connecting' && trigger.reason === 'watch-gap' && this.#rebuilder.running) return
     if (news !== undefined) {
       // The same switch, told by the next sentinel: done already (R4).
-      if (this.#state === 'ready' && this.#address !== undefined && sameAddress(news, this.#address)) return
+      if (this.#state === 'ready' && this.#isHere(news)) return
       this.#hold()
     }
     this.#rebuilder.trigger({ ...trigger, followMs: this.#settings.holdWritesMs })
@@ -254,8 +256,8 @@ export class MasterLink {
       return false
     }
     this.#lastError = undefined
-    const same = this.#address !== undefined && sameAddress(verified.address, this.#address)
-    if (same && this.#stands()) {
+    this.#learnSpelling(verified)
+    if (this.#isHere(verified.address) && this.#stands()) {
       verified.connection.destroy()
       this.#configEpoch = verified.configEpoch ?? this.#configEpoch
       this.#down = undefined
@@ -267,6 +269,19 @@ export class MasterLink {
     return true
   }
 
+  #isHere(address: Address): boolean {
+    if (this.#address === undefined) return false
+    return sameAddress(address, this.#address) || this.#spellings.has(addressKey(address))
+  }
+
+  /** A name in place of an IP, or the other way round, is no new master. Ended connections still tell where they led. */
+  #learnSpelling({ address, connection }: VerifiedMaster): void {
+    if (this.#isHere(address)) return
+    if (this.#shared.some((shared) => isSameServer(shared.connection, connection))) {
+      this.#spellings.add(addressKey(address))
+    }
+  }
+
   /** Whether every shared connection is alive. One that is slow is; one whose sign of life is late by now is not. */
   #stands(): boolean {
     return this.#shared.length > 0 && this.#shared.every((shared) => !shared.connection.ended && !shared.late)
@@ -274,13 +289,15 @@ export class MasterLink {
 
   #retarget(verified: VerifiedMaster, trigger: Trigger, startedAt: number): void {
     const from = this.#address
+    const to = from !== undefined && this.#isHere(verified.address) ? from : verified.address
     const old = this.#shared
     const since = this.#down ?? { at: startedAt, reason: trigger.reason }
     this.#down = undefined
     this.#generation++
     this.#era.abort(new Error('the shard has a new master'))
     this.#era = new AbortController()
-    this.#address = verified.address
+    this.#address = to
+    this.#spellings.clear()
     this.#configEpoch = verified.configEpoch
     this.#verifiedAt = this.#clock.refresh()
     this.#shared = [this.#share(verified.connection)]
@@ -292,7 +309,7 @@ export class MasterLink {
     for (const shared of old) shared.destroy(new Error('the shard has a new master'))
     this.#listener.onRetarget({
       from,
-      to: verified.address,
+      to,
       reason: since.reason,
       generation: this.#generation,
       configEpoch: this.#configEpoch,

@@ -11,6 +11,7 @@ export interface SentCall {
 /** A connection without a socket: what was sent lies in `calls` until the test answers it; its end rejects what is left. */
 export class StubConnection {
   readonly address: Address
+  readonly ips: readonly string[] = []
   readonly calls: SentCall[] = []
   /** Everything ever sent, by its first word. */
   readonly sent: string[] = []
