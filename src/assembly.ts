@@ -26,6 +26,8 @@ export interface AssemblySettings {
   readonly dataFactory: ConnectionFactory
   readonly sentinelFactory: ConnectionFactory
   readonly listener: AssemblyListener
+  /** Stands between the shards and whoever finds their masters. */
+  readonly guard?: { over(source: MasterSource): MasterSource } | undefined
 }
 
 /**
@@ -67,10 +69,10 @@ export class Assembly {
       const addresses = new Map(settings.masters.map(({ name, address }) => [name, settings.mapAddress(address!)]))
       this.#source = new StaticSource({ ...proof, addresses, connectionName })
     }
+    const source = options.guard?.over(this.#source) ?? this.#source
     const clock = new CoarseClock(tickFor(settings))
     this.shards = settings.masters.map(
-      ({ name }, index) =>
-        new Shard({ name, index, settings, source: this.#source, factory: dataFactory, clock, listener }),
+      ({ name }, index) => new Shard({ name, index, settings, source, factory: dataFactory, clock, listener }),
     )
     for (const shard of this.shards) this.#byName.set(shard.name, shard)
   }

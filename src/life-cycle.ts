@@ -2,7 +2,7 @@ import { Assembly } from './assembly.js'
 import { PoolClosedError, ShardUnavailableError, UnknownMasterError } from './errors.js'
 import type { PoolEvents } from './events.js'
 import type { Settings } from './options.js'
-import { checkPlacement } from './placement-guard.js'
+import { checkPlacement, LateGuard } from './placement-guard.js'
 import type { ConnectionFactory } from './redis-client.js'
 import type { Ring } from './ring/index.js'
 import type { Shard } from './shard/shard.js'
@@ -57,8 +57,10 @@ async function open(core: Core): Promise<void> {
   const { settings, dataFactory, sentinelFactory, emit } = core
   const abort = new AbortController()
   core.abortConnect = abort
+  const guard = lateGuard(core)
   const assembly = new Assembly({
     settings,
+    guard,
     dataFactory,
     sentinelFactory,
     listener: {
@@ -90,6 +92,7 @@ async function open(core: Core): Promise<void> {
     await masters(core, assembly, abort)
     if (settings.placementGuard !== 'off') {
       const ready = assembly.shards.filter((shard) => shard.address !== undefined)
+      for (const shard of assembly.shards) if (!ready.includes(shard)) guard?.expect(shard.name)
       await checkPlacement(ready, core.ring, settings.placementGuard, (event) => emit('placement-unchecked', event))
     }
     abort.signal.throwIfAborted()
@@ -104,6 +107,18 @@ async function open(core: Core): Promise<void> {
     core.abortConnect = undefined
   }
   emit('ready')
+}
+
+function lateGuard({ settings, ring, emit }: Core): LateGuard | undefined {
+  const { placementGuard: mode, connectTimeoutMs: timeoutMs } = settings
+  if (mode === 'off' || settings.requireAllShards) return undefined
+  return new LateGuard({
+    ring,
+    mode,
+    timeoutMs,
+    onUnchecked: (event) => emit('placement-unchecked', event),
+    onMismatch: (error) => emit('error', error),
+  })
 }
 
 function renewed(core: Core, name: string): void {
