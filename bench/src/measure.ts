@@ -38,6 +38,8 @@ export interface Result {
   readonly cpu: Spread
   /** The same of the least disturbed slice of each round. */
   readonly leastCpu: Spread
+  /** µs of CPU per operation: the median of the rounds, each by its least disturbed slice. */
+  readonly cost: number
   readonly samples: readonly Sample[]
 }
 
@@ -66,6 +68,7 @@ export async function measureAll(
         rate: spread(own.map((sample, i) => sample.rate / measure[i]!.rate)),
         cpu: spread(own.map((sample, i) => measure[i]!.cpu / sample.cpu)),
         leastCpu: spread(own.map((sample, i) => measure[i]!.least / sample.least)),
+        cost: median(own.map((sample) => sample.least)),
         samples: own,
       })
     }
