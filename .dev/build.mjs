@@ -7,7 +7,13 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const require = createRequire(import.meta.url)
-const ENTRIES = { index: 'index', ring: 'ring/index', testing: 'testing/index', opentelemetry: 'opentelemetry/index' }
+const ENTRIES = {
+  index: 'index',
+  ring: 'ring/index',
+  testing: 'testing/index',
+  dashboard: 'cli/dashboard/index',
+  opentelemetry: 'opentelemetry/index',
+}
 
 rmSync(`${root}dist`, { recursive: true, force: true })
 const tsc = require.resolve('typescript/package.json').replace(/package\.json$/, 'bin/tsc')

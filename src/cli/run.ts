@@ -1,5 +1,6 @@
 import { InvalidOptionsError, ShardedSentinelPoolError } from '../index.js'
 import { type Command, EXIT, type ExitCode } from './command.js'
+import { dashboard } from './commands/dashboard.js'
 import { doctor } from './commands/doctor.js'
 import { drill } from './commands/drill.js'
 import { locate } from './commands/locate.js'
@@ -12,7 +13,7 @@ import { SETTINGS_FLAGS } from './settings.js'
 import { UsageError, unknownWord } from './usage-error.js'
 import { packageVersion } from './version.js'
 
-export const COMMANDS: readonly Command[] = [status, doctor, locate, plan, drill]
+export const COMMANDS: readonly Command[] = [status, doctor, locate, plan, drill, dashboard]
 
 /** Runs one command line. Resolves with the exit code; rejects only with the signal's reason. */
 export async function run(args: readonly string[], io: Io, signal: AbortSignal): Promise<ExitCode> {
