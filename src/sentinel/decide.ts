@@ -83,6 +83,8 @@ interface Group {
   epoch: number | undefined
   namedBy: string
   readonly voters: string[]
+  /** How many of them say the latest epoch; the others only repeat an old word. */
+  latest: number
 }
 
 function group(answers: readonly Answer[]): Group[] {
@@ -92,13 +94,16 @@ function group(answers: readonly Answer[]): Group[] {
     const key = addressKey(address)
     const known = groups.get(key)
     if (known === undefined) {
-      groups.set(key, { address, announced: announced ?? address, epoch: configEpoch, namedBy: sentinel, voters: [id] })
+      const first = { address, announced: announced ?? address, epoch: configEpoch, namedBy: sentinel }
+      groups.set(key, { ...first, voters: [id], latest: 1 })
       continue
     }
     known.voters.push(id)
-    if (configEpoch !== undefined && (known.epoch === undefined || configEpoch > known.epoch)) {
+    if (configEpoch === known.epoch) known.latest++
+    else if (configEpoch !== undefined && (known.epoch === undefined || configEpoch > known.epoch)) {
       known.epoch = configEpoch
       known.namedBy = sentinel
+      known.latest = 1
     }
   }
   return [...groups.values()]
@@ -114,7 +119,7 @@ export function decide(all: readonly Answer[], known: number, incumbent?: Incumb
   const isIncumbent = (g: Group) => incumbent !== undefined && sameAddress(g.address, incumbent.address)
   groups.sort(
     (a, b) =>
-      (ranked ? b.epoch! - a.epoch! : 0) ||
+      (ranked ? b.epoch! - a.epoch! || b.latest - a.latest || Number(isIncumbent(b)) - Number(isIncumbent(a)) : 0) ||
       b.voters.length - a.voters.length ||
       Number(isIncumbent(b)) - Number(isIncumbent(a)),
   )
@@ -137,7 +142,8 @@ function isOutranked(g: Group, known: number, incumbent: Incumbent | undefined):
   if (incumbent === undefined) return false
   const young = incumbent.ageMs < agreementMs
   if (g.epoch === undefined || incumbent.configEpoch === undefined) return incumbent.followed && young
-  if (g.epoch >= incumbent.configEpoch) return false
+  // One epoch has one master: another address of the same epoch is a contradiction, no news.
+  if (g.epoch > incumbent.configEpoch) return false
   return young || g.voters.length * 2 <= known
 }
 

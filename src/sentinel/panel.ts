@@ -32,6 +32,8 @@ const graceMs = 8
 export interface FailoverView {
   readonly named: Address | undefined
   readonly inProgress: boolean | undefined
+  /** Of the configuration before the failover; of the new one once it names the new master. */
+  readonly configEpoch: number | undefined
   readonly replicas: readonly Address[] | undefined
 }
 
@@ -139,9 +141,11 @@ export class SentinelPanel {
       parties: entries.map(async (entry): Promise<FailoverView> => {
         const replies = await this.#ask(entry, commands, request).catch(() => [])
         const named = readMasterAddress(replies[0])
+        const master = readInstance(replies[1])
         return {
           named: named ? mapAddress(named) : undefined,
-          inProgress: readInstance(replies[1])?.flags.has('failover_in_progress'),
+          inProgress: master?.flags.has('failover_in_progress'),
+          configEpoch: master?.configEpoch,
           replicas: readInstances(replies[2])?.map((info) => mapAddress(info.address)),
         }
       }),

@@ -121,6 +121,7 @@ export class SentinelResolver implements MasterSource {
 
   async followCandidate(masterName: string, candidate: Address, request: FollowRequest): Promise<VerifiedMaster> {
     let wasSlave = false
+    let replacedEpoch: number | undefined
     const refused = new AbortController()
     const onAbort = () => refused.abort(request.signal.reason)
     request.signal.throwIfAborted()
@@ -128,7 +129,8 @@ export class SentinelResolver implements MasterSource {
     try {
       // Asked meanwhile, so it costs no time: a forged message must not lead to a master of someone else, or of yesterday.
       const confirming = this.#isSelected(masterName, candidate, request).then(
-        (answer) => {
+        ({ answer, epoch }) => {
+          replacedEpoch = epoch
           if (answer === false) refused.abort(notSelected(masterName, candidate))
           return answer
         },
@@ -149,7 +151,7 @@ export class SentinelResolver implements MasterSource {
         refused.signal.throwIfAborted()
         throw notSelected(masterName, candidate)
       }
-      this.#verified.followed(masterName, candidate)
+      this.#verified.followed(masterName, candidate, replacedEpoch)
       return { address: candidate, connection, configEpoch: undefined, namedBy: 'selected-slave' }
     } finally {
       request.signal.removeEventListener('abort', onAbort)
@@ -214,14 +216,27 @@ export class SentinelResolver implements MasterSource {
 
   /**
    * Do the sentinels themselves say that a failover goes on and that the candidate belongs to the group, or that it is the
-   * master by now? Undefined where that cannot be seen: denied, or not all of them could be asked.
+   * master by now? Undefined where that cannot be seen: denied, or not all of them could be asked. And which epoch it ends.
    */
-  async #isSelected(masterName: string, candidate: Address, request: AttemptRequest): Promise<boolean | undefined> {
-    const convinces = ({ named, inProgress, replicas }: FailoverView) =>
-      (named !== undefined && sameAddress(named, candidate)) ||
-      (inProgress === true && replicas?.some((replica) => sameAddress(replica, candidate)) === true)
+  async #isSelected(
+    masterName: string,
+    candidate: Address,
+    request: AttemptRequest,
+  ): Promise<{ readonly answer: boolean | undefined; readonly epoch: number | undefined }> {
+    const incumbent = this.#verified.get(masterName)
+    // A late message of an earlier failover finds a sentinel that is as far behind, and a master not demoted yet.
+    const isOld = ({ configEpoch: epoch }: FailoverView) =>
+      epoch !== undefined && incumbent?.configEpoch !== undefined && epoch < incumbent.configEpoch
+    const convinces = (view: FailoverView) =>
+      !isOld(view) &&
+      ((view.named !== undefined && sameAddress(view.named, candidate)) ||
+        (view.inProgress === true && view.replicas?.some((replica) => sameAddress(replica, candidate)) === true))
     const { views, complete } = await this.#panel.failover(masterName, convinces, request)
-    return views.some(convinces) || (complete ? false : undefined)
+    const witness = views.find(convinces)
+    // One that names the candidate already says the epoch of the new configuration, which is one later.
+    const later = witness?.named !== undefined && sameAddress(witness.named, candidate) ? 1 : 0
+    const epoch = witness?.configEpoch === undefined ? undefined : witness.configEpoch - later
+    return { answer: witness !== undefined || (complete ? false : undefined), epoch }
   }
 
   /**

@@ -32,12 +32,16 @@ export class VerifiedMasters {
     this.#known.set(masterName, { address, configEpoch, followed, since })
   }
 
-  /** ROLE has proved a node that was followed through its promotion, ahead of any announcement. */
-  followed(masterName: string, address: Address): void {
+  /**
+   * ROLE has proved a node that was followed through its promotion, ahead of any announcement. `replacedEpoch` is what the
+   * failover's leader said: the master known here may be older still, where a failover was missed.
+   */
+  followed(masterName: string, address: Address, replacedEpoch: number | undefined): void {
     const before = this.#known.get(masterName)
     if (before !== undefined && sameAddress(before.address, address)) return
     // Between the epoch of the master it replaces and the one that will be announced.
-    const configEpoch = before?.configEpoch === undefined ? undefined : Math.floor(before.configEpoch) + 0.5
+    const known = before?.configEpoch ?? replacedEpoch
+    const configEpoch = known === undefined ? undefined : Math.floor(Math.max(known, replacedEpoch ?? known)) + 0.5
     this.#known.set(masterName, { address, configEpoch, followed: true, since: this.#now() })
   }
 }
