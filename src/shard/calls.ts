@@ -21,6 +21,8 @@ import type { SharedConnection } from './shared-connection.js'
 
 /** Between two sends of one call. The cap keeps a call that waits out a LOADING or a NOREPLICAS cheap for the server. */
 const REPEAT_BACKOFF = { minMs: 5, maxMs: 250 } as const
+/** A try needs at least so long to be answered in, in ms. */
+const LAST_TRY_MS = 20
 
 type Args = readonly RedisArgument[]
 
@@ -113,20 +115,38 @@ export class Calls {
     let backoff: Backoff | undefined
     let error = failure
     let sentAt = since
-    for (;;) {
-      const pause = this.#judge(error, profile, options, deadline, sentAt)
-      if (pause) {
-        backoff ??= new Backoff(REPEAT_BACKOFF)
-        await sleep(Math.min(backoff.next(), Math.max(0, deadline - this.#clock.refresh())))
+    let mayHaveRun = false
+    try {
+      for (;;) {
+        const pause = this.#judge(error, profile, options, deadline, sentAt)
+        mayHaveRun ||= classifyFailure(error) === 'lost' && !profile.readOnly
+        if (pause) {
+          backoff ??= new Backoff(REPEAT_BACKOFF)
+          const pauseMs = backoff.next()
+          const leftMs = Math.max(0, deadline - this.#clock.refresh())
+          // Not sent once more with no time left for an answer: the refusal is known, a try without an answer is not.
+          await sleep(pauseMs + LAST_TRY_MS < leftMs ? pauseMs : Math.ceil(leftMs))
+          if (this.#clock.refresh() >= deadline) this.#judge(error, profile, options, deadline, sentAt)
+        }
+        this.repeats++
+        sentAt = this.#clock.refresh()
+        try {
+          return await send(deadline)
+        } catch (next) {
+          error = next
+        }
       }
-      this.repeats++
-      sentAt = this.#clock.refresh()
-      try {
-        return await send(deadline)
-      } catch (next) {
-        error = next
-      }
+    } catch (end) {
+      throw mayHaveRun ? this.#inDoubt(end, profile, options, deadline) : end
     }
+  }
+
+  /** With `retry: 'always'` a write may have run at the first try although the last one was not sent. */
+  #inDoubt(end: unknown, profile: CommandProfile, options: CallOptions | undefined, deadline: number): unknown {
+    if (end instanceof ShardedSentinelPoolError) {
+      if ((end as { outcome?: string }).outcome !== 'not-sent') return end
+    } else if (classifyFailure(end) === 'answered' || classifyFailure(end) === 'caller') return end
+    return this.#lostError(end, profile, options, deadline, this.#clock.refresh())
   }
 
   /** Decides whether a failed call is sent again (true: after a pause). @throws what the caller gets otherwise */
@@ -228,15 +248,40 @@ export class Calls {
       if (ack !== undefined && !profile.readOnly) {
         const typeMapping = options?.typeMapping ?? this.#sendOptions?.typeMapping
         const onSent = () => {
+          if (ticket.over) return false
           ticket.sentOn = 'own connection'
+          return true
         }
         return this.#durable.write(args, profile, ack, typeMapping, deadline, onSent)
       }
       const signal = options?.abortSignal
       const shared = this.#link.usable(profile) ?? (await this.#link.connectionFor(profile, deadline, signal))
-      return this.#board(ticket, shared, signal).send(args, this.#optionsFor(options))
+      const reply = this.#board(ticket, shared, signal).send(args, this.#optionsFor(options))
+      return this.#inTime(reply, shared, profile, options, deadline)
     }
-    return this.#guarded(send(), profile, options, deadline, ticket)
+    const durable = options?.replicaAck !== undefined && !profile.readOnly
+    return this.#guarded(send(), profile, options, deadline, ticket, durable)
+  }
+
+  /**
+   * The fence gives every call its whole time from the moment it is sent. One that has waited, or is sent again, has less
+   * left, and pays for a timer.
+   */
+  #inTime<T>(
+    reply: Promise<T>,
+    sentOn: SharedConnection,
+    profile: CommandProfile,
+    options: CallOptions | undefined,
+    deadline: number,
+  ): Promise<T> {
+    if (deadline === Number.POSITIVE_INFINITY || options?.timeoutMs !== undefined) return reply
+    const timeoutMs = deadline - this.#clock.refresh()
+    if (timeoutMs >= this.#settings.commandTimeoutMs - 2 * this.#clock.tickMs) return reply
+    const onTimeout = () => {
+      this.#link.suspect(sentOn)
+      return this.#counted(new CommandTimeoutError(this.#shard, profile.name, this.#timeoutMs(options), 'unknown'))
+    }
+    return bounded(reply, { timeoutMs: Math.max(0, timeoutMs), onTimeout })
   }
 
   /** The last look before it goes out: a caller who was told that nothing was sent must be right (R10). */
@@ -253,7 +298,7 @@ export class Calls {
     deadline: number,
     readFrom: 'preferReplica' | 'replica',
   ): Promise<{ readonly reply: unknown } | undefined> {
-    await this.#replicas.settled()
+    await this.#replicasInTime(deadline)
     let cause: unknown
     for (let replica = this.#replicas.pick(); replica !== undefined; replica = this.#replicas.pick()) {
       if (this.#clock.refresh() >= deadline) break
@@ -272,6 +317,14 @@ export class Calls {
     throw new ShardUnavailableError(this.#shard, 'no-replica', this.#link.waiting, { cause })
   }
 
+  /** The first look for replicas may take longer than the call has. */
+  async #replicasInTime(deadline: number): Promise<void> {
+    const settled = this.#replicas.settled()
+    if (this.#replicas.addresses.length > 0) return
+    const timeoutMs = Math.min(Math.max(0, deadline - this.#clock.refresh()), 2 ** 31 - 1)
+    await bounded(settled, { timeoutMs, onTimeout: () => new Error('nobody was found in time') }).catch(() => {})
+  }
+
   async #sendBatchOnce(
     commands: readonly Args[],
     profile: CommandProfile,
@@ -288,9 +341,9 @@ export class Calls {
       const parts = commands.map((args) =>
         shared.send(args, sendOptions).catch((error) => this.#asEntry(error, sentAt, shared)),
       )
-      return Promise.all(parts)
+      return this.#inTime(Promise.all(parts), shared, profile, options, deadline)
     }
-    return this.#guarded(send(), profile, options, deadline, ticket)
+    return this.#guarded(send(), profile, options, deadline, ticket, false)
   }
 
   /** Error replies are entries of a batch; only a loss ends the whole of it. */
@@ -303,15 +356,19 @@ export class Calls {
     return error
   }
 
-  /** Only a call with a time-out or a signal of its own pays for a timer; all others are fenced (`SharedConnection`). */
+  /**
+   * Only a call with a time-out or a signal of its own pays for a timer, and a durable write, which waits for a connection
+   * and for replicas; all others are fenced (`SharedConnection`).
+   */
   async #guarded<T>(
     call: Promise<T>,
     profile: CommandProfile,
     options: CallOptions | undefined,
     deadline: number,
     ticket: Ticket,
+    always: boolean,
   ): Promise<T> {
-    if (options?.timeoutMs === undefined && options?.abortSignal === undefined) return call
+    if (options?.timeoutMs === undefined && options?.abortSignal === undefined && !always) return call
     const timeoutMs = Math.max(0, Math.min(deadline - this.#clock.refresh(), 2 ** 31 - 1))
     const onTimeout = () => {
       const { sentOn } = ticket
@@ -320,9 +377,9 @@ export class Calls {
       return new CommandTimeoutError(this.#shard, profile.name, this.#timeoutMs(options), outcome)
     }
     try {
-      return await bounded(call, { timeoutMs, onTimeout, signal: options.abortSignal })
+      return await bounded(call, { timeoutMs, onTimeout, signal: options?.abortSignal })
     } catch (error) {
-      if (options.abortSignal?.aborted && error === options.abortSignal.reason) throw new AbortError()
+      if (options?.abortSignal?.aborted && error === options.abortSignal.reason) throw new AbortError()
       throw error
     } finally {
       ticket.over = true

@@ -15,8 +15,8 @@ interface DurableWrite {
   readonly ack: ReplicaAck
   readonly typeMapping: TypeMapping | undefined
   readonly deadline: number
-  /** Told when it goes out: from then on it may have run. */
-  readonly onSent: () => void
+  /** Told when it goes out: from then on it may have run. False: its caller has gone, and it must not run any more. */
+  readonly onSent: () => boolean
   readonly resolve: (reply: unknown) => void
   readonly reject: (error: unknown) => void
 }
@@ -50,7 +50,7 @@ export class DurableLane {
     ack: ReplicaAck,
     typeMapping: TypeMapping | undefined,
     deadline: number,
-    onSent: () => void,
+    onSent: () => boolean,
   ): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.#queue.push({ args, profile, ack, typeMapping, deadline, onSent, resolve, reject })
@@ -74,20 +74,19 @@ export class DurableLane {
   }
 
   /** Settles every write of the batch; never rejects. */
-  async #send(batch: readonly DurableWrite[], ack: ReplicaAck): Promise<void> {
+  async #send(gathered: readonly DurableWrite[], ack: ReplicaAck): Promise<void> {
     let lease: Lease
     try {
       lease = await this.#settings.acquire()
     } catch (error) {
-      for (const write of batch) write.reject(error)
+      for (const write of gathered) write.reject(error)
       return
     }
+    const batch = gathered.filter((write) => write.onSent())
+    if (batch.length === 0) return lease.release().catch(() => {})
     const deadline = Math.min(...batch.map((write) => write.deadline))
     const left = deadline - performance.now()
-    const replies = batch.map((write) => {
-      write.onSent()
-      return lease.send(write.args, { typeMapping: write.typeMapping }).catch(asFailure)
-    })
+    const replies = batch.map((write) => lease.send(write.args, { typeMapping: write.typeMapping }).catch(asFailure))
     const waitMs = Math.max(1, Math.floor(Math.min(ack.timeoutMs, left)))
     const work = Promise.all([...replies, lease.send(['WAIT', String(ack.replicas), String(waitMs)]).catch(asFailure)])
     try {
