@@ -1,4 +1,5 @@
 import { Assembly } from './assembly.js'
+import { bounded } from './async/deadline.js'
 import { PoolClosedError, ShardUnavailableError, UnknownMasterError } from './errors.js'
 import type { PoolEvents } from './events.js'
 import type { Settings } from './options.js'
@@ -163,15 +164,23 @@ function firstFailure(shards: readonly Shard[]): Error {
   return missing?.lastError ?? new ShardUnavailableError(missing?.name ?? '', 'no-master', 0)
 }
 
-export function waitUntilOpen(core: Core): Promise<void> {
-  return (
-    core.connecting ??
-    Promise.reject(new PoolClosedError(core.state === 'idle' ? 'the pool is not connected' : undefined))
-  )
+/** For a call that came before the pool was connected: it waits, but no longer than any call may (R11). */
+export function waitUntilOpen(core: Core, timeoutMs = core.settings.commandTimeoutMs): Promise<void> {
+  const { connecting } = core
+  if (connecting === undefined) {
+    return Promise.reject(new PoolClosedError(core.state === 'idle' ? 'the pool is not connected' : undefined))
+  }
+  if (timeoutMs === 0) return connecting
+  return bounded(connecting, { timeoutMs, onTimeout: () => stillConnecting(core) })
+}
+
+function stillConnecting({ shards }: Core): Error {
+  const missing = shards.find((shard) => shard.address === undefined)
+  return new ShardUnavailableError(missing?.name ?? '', 'no-master', 0, { cause: missing?.lastError })
 }
 
 export async function openShard(core: Core, index: number): Promise<Shard> {
-  if (core.state !== 'open') await waitUntilOpen(core)
+  if (core.state !== 'open') await waitUntilOpen(core, core.settings.pool.acquireTimeoutMs)
   return core.shards[index]!
 }
 
