@@ -1,0 +1,194 @@
+import type { Ledger } from './ledger.js'
+import type { SimNetwork } from './network.js'
+import type { Random } from './random.js'
+import { SimNode } from './sim-node.js'
+import { SimSentinel } from './sim-sentinel.js'
+import type { VirtualTime } from './virtual-time.js'
+
+export interface SimShard {
+  readonly name: string
+  readonly nodes: readonly SimNode[]
+  master: SimNode
+  epoch: number
+  /** When the last promotion, or the last loss of a data set, was. */
+  changedAt: number
+  failingOver: boolean
+}
+
+const HOST = '127.0.0.1'
+
+/** The servers of one run, and the story of their failovers as Sentinel would tell it. */
+export class World {
+  readonly shards: readonly SimShard[]
+  readonly sentinels: readonly SimSentinel[]
+  readonly time: VirtualTime
+  readonly random: Random
+  readonly network: SimNetwork
+  readonly ledger: Ledger
+  /** No new faults, and what still comes of old ones comes soon. */
+  healing = false
+
+  constructor(time: VirtualTime, random: Random, network: SimNetwork, ledger: Ledger) {
+    this.time = time
+    this.random = random
+    this.network = network
+    this.ledger = ledger
+    this.shards = Array.from({ length: random.int(1, 3) }, (_, i) => this.#makeShard(i))
+    this.sentinels = Array.from({ length: 3 }, (_, i) => {
+      const port = 26_000 + i
+      return new SimSentinel({ host: HOST, port }, network.host(port), time, random.fork())
+    })
+    for (const sentinel of this.sentinels) {
+      sentinel.peers = this.sentinels.filter((other) => other !== sentinel)
+      for (const { name, nodes, master, epoch } of this.shards) {
+        sentinel.groups.set(name, nodes)
+        sentinel.views.set(name, { master, epoch, inProgress: false })
+      }
+    }
+  }
+
+  get nodes(): readonly SimNode[] {
+    return this.shards.flatMap((shard) => shard.nodes)
+  }
+
+  nodeAt(port: number): SimNode | undefined {
+    return this.nodes.find((node) => node.address.port === port)
+  }
+
+  /**
+   * A failover from the leader's first word to the demotion of the old master: any of its messages may be lost, and each
+   * sentinel learns of it in its own time. Sometimes it is announced and comes to nothing.
+   */
+  failover(shard: SimShard): void {
+    if (shard.failingOver) return
+    const candidates = shard.nodes.filter(
+      (node) => node !== shard.master && node.up && !node.frozen && !node.host.blackhole,
+    )
+    if (candidates.length === 0) return
+    const { random, time } = this
+    const old = shard.master
+    const next = random.pick(candidates)
+    // Who leads has been elected by the others, and knows the present configuration.
+    const informed = this.sentinels.filter(
+      (one) => one.up && !one.frozen && one.views.get(shard.name)!.epoch === shard.epoch,
+    )
+    if (informed.length === 0) return
+    const leader = random.pick(informed)
+    const about = `${shard.name} ${HOST} ${old.address.port}`
+    const slave = `slave ${HOST}:${next.address.port} ${HOST} ${next.address.port} @ ${about}`
+    this.ledger.note(`failover of ${shard.name}: ${old.label} -> ${next.label}`)
+    shard.failingOver = true
+    const view = leader.views.get(shard.name)!
+    view.inProgress = true
+    if (random.chance(0.7)) leader.publish('+try-failover', `master ${about}`)
+    if (random.chance(0.7)) leader.publish('+failover-state-select-slave', `master ${about}`)
+    if (random.chance(0.1)) {
+      time.after(random.between(5, 300), () => {
+        shard.failingOver = false
+        view.inProgress = false
+        this.ledger.note(`failover of ${shard.name} aborted`)
+        leader.publish('-failover-abort-no-good-slave', `master ${about}`)
+      })
+      return
+    }
+    if (random.chance(0.8)) leader.publish('+selected-slave', slave)
+    time.after(random.between(1, 80), () => this.#promote(shard, next, leader, about))
+  }
+
+  #promote(shard: SimShard, next: SimNode, leader: SimSentinel, about: string): void {
+    const { random, time } = this
+    const old = shard.master
+    if (!next.up) {
+      shard.failingOver = false
+      return
+    }
+    shard.epoch++
+    shard.master = next
+    shard.changedAt = time.now
+    next.role = 'master'
+    next.epoch = shard.epoch
+    next.trouble = undefined
+    next.replicas = shard.nodes.filter((node) => node !== next)
+    this.ledger.note(`${next.label} is master of ${shard.name} in epoch ${shard.epoch}`)
+    for (const sentinel of this.sentinels) {
+      const epoch = shard.epoch
+      time.after(sentinel === leader ? random.between(0, 100) : random.between(0, 1_200), () =>
+        this.#tell(sentinel, shard, next, epoch, about),
+      )
+    }
+    time.after(random.between(30, 1_500), () => {
+      shard.failingOver = false
+      if (old === shard.master) return
+      old.replicas = []
+      old.data = new Set(shard.master.data)
+      old.demote(random.chance(0.7))
+      this.ledger.note(`${old.label} is demoted`)
+    })
+  }
+
+  /** This sentinel learns of the switch; one that is down learns it when it is back. */
+  #tell(sentinel: SimSentinel, shard: SimShard, master: SimNode, epoch: number, about: string): void {
+    const view = sentinel.views.get(shard.name)!
+    if (view.epoch >= epoch) return
+    if (!sentinel.up || sentinel.frozen) {
+      this.time.after(100, () => this.#tell(sentinel, shard, master, epoch, about))
+      return
+    }
+    view.master = master
+    view.epoch = epoch
+    view.inProgress = false
+    sentinel.publish('+switch-master', `${about} ${HOST} ${master.address.port}`)
+  }
+
+  /** Everything stands again, and every sentinel comes to know the truth. */
+  heal(): void {
+    this.healing = true
+    this.ledger.note('healing')
+    for (const sentinel of this.sentinels) {
+      if (!sentinel.up) sentinel.start()
+      sentinel.thaw()
+      sentinel.lies = false
+      sentinel.answerMs = 0
+    }
+    for (const shard of this.shards) for (const node of shard.nodes) this.#healNode(shard, node)
+    for (const { host } of [...this.nodes, ...this.sentinels]) {
+      host.extraMs = 0
+      this.network.mend(host, this.network.open)
+    }
+  }
+
+  #healNode(shard: SimShard, node: SimNode): void {
+    node.trouble = undefined
+    node.cutChance = 0
+    node.replyMs = 0
+    if (!node.up) this.restart(shard, node)
+    node.thaw()
+  }
+
+  /** Comes back empty: as a replica if another one is master by now. */
+  restart(shard: SimShard, node: SimNode): void {
+    if (node.up) return
+    if (node === shard.master) {
+      node.data = new Set()
+      shard.changedAt = this.time.now
+    } else {
+      node.role = 'slave'
+      node.replicas = []
+      node.data = new Set(shard.master.data)
+    }
+    node.start()
+    this.ledger.note(`${node.label} is back as ${node.role}`)
+  }
+
+  #makeShard(index: number): SimShard {
+    const { time, random, network, ledger } = this
+    const nodes = Array.from({ length: random.int(2, 3) }, (_, i) => {
+      const port = 7_000 + index * 10 + i
+      const parts = { time, random: random.fork(), ledger, host: network.host(port) }
+      return new SimNode(`s${index}/${i}`, { host: HOST, port }, index, i === 0 ? 'master' : 'slave', parts)
+    })
+    const master = nodes[0]!
+    master.replicas = nodes.slice(1)
+    return { name: `s${index}`, nodes, master, epoch: 0, changedAt: 0, failingOver: false }
+  }
+}
