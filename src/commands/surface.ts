@@ -46,15 +46,14 @@ export interface ClientMethods<
   S extends RedisScripts,
   RESP extends RespVersions,
   TM extends TypeMapping,
-> extends Pick<RedisClientType<M, F, S, RESP, TM>, 'multi' | 'MULTI' | PubSubName> {
+> extends Pick<RedisClientType<M, F, S, RESP, TM>, 'multi' | 'MULTI' | PubSubName>,
+    Pipelines<RedisClientType<M, F, S, RESP, TM>> {
   /**
    * Any command by its words, routed by the key specification that Redis publishes for it; the reply comes as it is. For
    * a command the table does not know a server is asked once. With a key (and, as node-redis's cluster has it, a flag)
    * before the words, that key decides the shard.
    */
   readonly sendCommand: RedisClientType<M, F, S, RESP, TM>['sendCommand'] & KeyedSendCommand
-  /** Like `multi()`, run as a pipeline: commands of any shards, one write per shard, not atomic. */
-  readonly pipeline: RedisClientType<M, F, S, RESP, TM>['multi']
   /** Every command, with what each shard answered instead of a rejection when some fail. */
   readonly settled: SettledCommands<RESP, TM>
   /** Pages of keys over all shards: each key at least once, a shard anew when its master changes under the walk. */
@@ -64,6 +63,15 @@ export interface ClientMethods<
   hScanNoValuesIterator: Iterator<M, F, S, RESP, TM, 'hScanNoValuesIterator'>
   sScanIterator: Iterator<M, F, S, RESP, TM, 'sScanIterator'>
   zScanIterator: Iterator<M, F, S, RESP, TM, 'zScanIterator'>
+}
+
+/**
+ * `pipeline()` has the type of `multi()`. Said of the client as a whole, the compiler compares two pools by their clients
+ * alone; said of the one member it compares the chain of every command, which takes it seconds.
+ */
+export type Pipelines<Client extends { readonly multi: unknown }> = {
+  /** Like `multi()`, run as a pipeline: commands of any shards, one write per shard, not atomic. */
+  readonly [Name in 'pipeline']: Client['multi']
 }
 
 type PubSubName =
