@@ -108,7 +108,8 @@ export class UnsupportedCommandError extends ShardedSentinelPoolError {
 export class PoolClosedError extends ShardedSentinelPoolError {
   readonly code = 'POOL_CLOSED'
   readonly outcome: Outcome
-  constructor(message = 'the pool is closed', settings?: ErrorSettings & { outcome?: Outcome }) {
+  // node-redis's own sentence by default: there are libraries that know the end of a client by it.
+  constructor(message = 'The client is closed', settings?: ErrorSettings & { outcome?: Outcome }) {
     super(message, false, settings)
     this.outcome = settings?.outcome ?? 'not-sent'
   }

@@ -1,6 +1,9 @@
 /** Everything public. The ring alone, without Redis: `sharded-sentinel-pool/ring`. Servers for tests: `…/testing`. */
 export { type Address, formatAddress, parseAddress } from './address.js'
 export { CHANNELS, type ChannelMessage } from './channels.js'
+export type { ViewOptions } from './commands/call-options.js'
+export type { RoutedView } from './commands/routed-client.js'
+export type { SettledReply } from './commands/settled.js'
 export * from './errors.js'
 export type {
   FailoverEvent,

@@ -43,7 +43,7 @@ export async function fakeWorld(t: TestContext, options: Partial<PoolOptions> = 
     pollIntervalMs: 60_000,
     pool: { min: 0 },
     ...options,
-  } as PoolOptions) as TestPool
+  } as PoolOptions)
   const events: [string, unknown][] = []
   for (const name of ['failover', 'reconnect', 'shard-down'] as const) {
     pool.on(name, (event: unknown) => void events.push([name, event]))

@@ -11,7 +11,7 @@ export function poolOn(topology: LocalTopology, options: Partial<PoolOptions> = 
     sentinels: topology.sentinels,
     addressMap: topology.addressMap,
     ...options,
-  } as PoolOptions) as TestPool
+  } as PoolOptions)
 }
 
 /** One key of each shard, by master name; give it to `keyOf` to make as many as are needed. */
