@@ -190,7 +190,9 @@ export class ShardUnavailableError extends ShardedSentinelPoolError {
 
 /** Where a shard's connections are, at one moment. */
 export interface AcquirePicture {
+  /** Connections that exist or are being made, and the most there may be (`pool.max`). */
   readonly size: number
+  readonly max: number
   readonly idle: number
   readonly borrowed: number
   readonly pending: number
@@ -206,7 +208,7 @@ export class AcquireTimeoutError extends ShardedSentinelPoolError {
   readonly picture: AcquirePicture
   constructor(shard: string, timeoutMs: number, picture: AcquirePicture, settings?: ErrorSettings) {
     super(
-      `no connection of shard '${shard}' within ${timeoutMs} ms (size ${picture.size}, idle ${picture.idle}, ` +
+      `no connection of shard '${shard}' within ${timeoutMs} ms (size ${picture.size} of ${picture.max}, idle ${picture.idle}, ` +
         `borrowed ${picture.borrowed}, pending ${picture.pending}, oldest lease ${picture.oldestLeaseMs} ms)`,
       true,
       settings,

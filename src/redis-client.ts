@@ -1,3 +1,4 @@
+/* Longer than most: all that is used of node-redis goes through this one file. */
 import { lookup as systemLookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import type {

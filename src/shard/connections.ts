@@ -123,8 +123,8 @@ export class ShardConnections {
     let oldest = 0
     const now = performance.now()
     for (const slot of this.#borrowed) oldest = Math.max(oldest, now - slot.usedAt)
-    const { size, available: idle, borrowed, pending } = this.#pool
-    return { size, idle, borrowed, pending, oldestLeaseMs: Math.round(oldest) }
+    const { size, max, available: idle, borrowed, pending } = this.#pool
+    return { size, max, idle, borrowed, pending, oldestLeaseMs: Math.round(oldest) }
   }
 
   async acquire(): Promise<Slot & { readonly connection: Connection }> {

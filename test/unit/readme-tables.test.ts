@@ -140,7 +140,7 @@ test('README: the table of events names every event there is, and what it brings
 })
 
 const ADDRESS = { host: '127.0.0.1', port: 6379 }
-const PICTURE = { size: 0, idle: 0, borrowed: 0, pending: 0, oldestLeaseMs: 0 }
+const PICTURE = { size: 0, max: 8, idle: 0, borrowed: 0, pending: 0, oldestLeaseMs: 0 }
 const EXAMPLES: readonly errors.ShardedSentinelPoolError[] = [
   new errors.InvalidOptionsError('a', 'b'),
   new errors.InvalidKeyError(1),
