@@ -174,7 +174,7 @@ describe('acquire has an end', () => {
     assert.ok(tookMs > 250 && tookMs < 600, `${tookMs} ms`)
     assert.equal(error.shard, 'cache-a')
     const { oldestLeaseMs, ...picture } = error.picture
-    assert.deepEqual(picture, { size: 2, idle: 0, borrowed: 2, pending: 0 })
+    assert.deepEqual(picture, { size: 2, max: 2, idle: 0, borrowed: 2, pending: 0 })
     assert.ok(oldestLeaseMs >= 250)
     await unit.giveBack(first, true)
     await unit.giveBack(second, true)
