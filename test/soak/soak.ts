@@ -1,0 +1,129 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { LocalTopology } from '../../src/testing/index.js'
+import { Random } from '../simulator/random.js'
+import { poolOn } from '../support/pool-on-topology.js'
+import { socketsTo } from '../support/sockets.js'
+import { until } from '../support/waiting.js'
+import { Books } from './books.js'
+import { FAULTS } from './faults.js'
+
+export interface SoakReport {
+  readonly seed: number
+  readonly seconds: number
+  readonly faults: Readonly<Record<string, number>>
+  readonly writes: number
+  readonly acknowledged: number
+  readonly reads: number
+  readonly failovers: number
+  /** Acknowledged by a master that stood, and gone. */
+  readonly lost: readonly string[]
+  /** Acknowledged by a master that was then replaced: what replication had not carried over. */
+  readonly lostWithOldMaster: number
+  readonly doubled: readonly string[]
+  /** Calls that ended after their deadline, in ms. */
+  readonly overdueMs: readonly number[]
+  readonly wrongReplies: number
+  readonly errors: Readonly<Record<string, number>>
+  readonly heapMb: { readonly before: number; readonly after: number }
+  /** Open sockets of this process to the servers, beyond those that were open before there was a pool. */
+  readonly socketsLeft: number
+}
+
+const COMMAND_TIMEOUT_MS = 2_000
+/** A busy machine runs a timer late. */
+const SLACK_MS = 500
+
+/** Real servers under load, and a fault every few seconds, for so long. Resolves with what came of it; judges nothing. */
+export async function soak(seconds: number, seed: number, log: (line: string) => void = () => {}): Promise<SoakReport> {
+  const random = new Random(seed)
+  await using topology = await LocalTopology.start({
+    shards: ['soak-a', 'soak-b', 'soak-c'],
+    proxy: { data: true },
+    dataConfig: { 'enable-debug-command': 'yes' },
+  })
+  const sockets = async () => {
+    const proxies = await Promise.all(topology.shards.flatMap(({ nodes }) => nodes.map((node) => topology.proxy(node))))
+    const ports = [...proxies.map(({ address }) => address.port), ...topology.sentinels.map(({ port }) => port)]
+    return ports.reduce((sum, port) => sum + socketsTo(port), 0)
+  }
+  const socketsBefore = await sockets()
+  const pool = poolOn(topology, { commandTimeoutMs: COMMAND_TIMEOUT_MS, heartbeatMs: 1_000 })
+  await pool.connect()
+  const books = new Map(topology.masters.map((name) => [name, new Books(pool, name, COMMAND_TIMEOUT_MS + SLACK_MS)]))
+  const faults: Record<string, number> = {}
+  let failovers = 0
+  pool.on('failover', ({ shard }) => {
+    failovers++
+    books.get(shard)!.moved()
+  })
+  const heapBefore = heapMb()
+  const startedAt = performance.now()
+  // Each kind comes once before any comes twice.
+  let deck: (typeof FAULTS)[number][] = []
+  while (performance.now() - startedAt < seconds * 1_000) {
+    if (deck.length === 0) deck = [...FAULTS]
+    const fault = deck.splice(random.int(0, deck.length - 1), 1)[0]!
+    const shard = random.pick(topology.masters)
+    log(`${((performance.now() - startedAt) / 1_000).toFixed(1)} s: ${fault.name} on ${shard}`)
+    faults[fault.name] = (faults[fault.name] ?? 0) + 1
+    if (fault.moves) books.get(shard)!.harmed()
+    await fault.run(topology, shard)
+    await topology.waitUntilSettled({ hurry: true })
+    await until('the pool to be whole', () => pool.isReady, 20_000)
+    await new Promise((resolve) => setTimeout(resolve, random.int(300, 1_500)))
+  }
+  await Promise.all([...books.values()].map((book) => book.stop()))
+  const balances = await Promise.all([...books.values()].map((book) => book.balance(topology)))
+  const heapAfter = heapMb()
+  await pool.close()
+  const sum = (figure: (balance: (typeof balances)[number]) => number) =>
+    balances.reduce((total, balance) => total + figure(balance), 0)
+  const all = [...books.values()]
+  return {
+    seed,
+    seconds: Math.round((performance.now() - startedAt) / 1_000),
+    faults,
+    writes: sum(({ writes }) => writes),
+    acknowledged: sum(({ acknowledged }) => acknowledged),
+    reads: all.reduce((total, { reads }) => total + reads, 0),
+    failovers,
+    lost: balances.flatMap(({ lost }) => lost),
+    lostWithOldMaster: sum(({ lostWithOldMaster }) => lostWithOldMaster),
+    doubled: balances.flatMap(({ doubled }) => doubled),
+    overdueMs: all.flatMap(({ overdueMs }) => overdueMs),
+    wrongReplies: all.reduce((total, { wrongReads }) => total + wrongReads, 0),
+    errors: merged(all.map(({ codes }) => codes)),
+    heapMb: { before: heapBefore, after: heapAfter },
+    socketsLeft: (await sockets()) - socketsBefore,
+  }
+}
+
+/** What must hold after any soak; empty when it does. */
+export function complaints(report: SoakReport): string[] {
+  const found: string[] = []
+  if (report.lost.length > 0) found.push(`${report.lost.length} acknowledged writes lost: ${report.lost.slice(0, 5)}`)
+  if (report.doubled.length > 0) found.push(`${report.doubled.length} writes ran twice: ${report.doubled.slice(0, 5)}`)
+  if (report.overdueMs.length > 0)
+    found.push(`${report.overdueMs.length} calls past their deadline: ${report.overdueMs.slice(0, 5)}`)
+  if (report.wrongReplies > 0) found.push(`${report.wrongReplies} wrong replies`)
+  // The books themselves grow by some hundred bytes a call.
+  const booksMb = ((report.writes + report.reads) * 400) / 1e6
+  if (report.heapMb.after > report.heapMb.before + booksMb + 20)
+    found.push(`the heap grew: ${JSON.stringify(report.heapMb)}`)
+  if (report.socketsLeft > 0) found.push(`${report.socketsLeft} sockets left`)
+  return found
+}
+
+function merged(counts: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+  const total: Record<string, number> = {}
+  for (const one of counts) for (const [name, n] of Object.entries(one)) total[name] = (total[name] ?? 0) + n
+  return total
+}
+
+function heapMb(): number {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  collect()
+  return Math.round(process.memoryUsage().heapUsed / 1e5) / 10
+}
