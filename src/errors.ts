@@ -32,10 +32,12 @@ export type ErrorCode =
  */
 export type Outcome = 'not-sent' | 'unknown'
 
+/** What every error may be given besides its own facts: `cause`. */
 export interface ErrorSettings {
   cause?: unknown
 }
 
+/** The base of all errors of this library: match on `code`, which narrows to the class. */
 export abstract class ShardedSentinelPoolError extends Error {
   abstract readonly code: ErrorCode
   /** True when the same call may succeed later without anyone changing the program or its options. */
@@ -70,6 +72,7 @@ export class InvalidKeyError extends ShardedSentinelPoolError {
   }
 }
 
+/** A key as commands take it. */
 export type KeyLike = string | Uint8Array
 
 /** One command, or one transaction, names keys of more than one shard. Thrown before anything is sent. */
@@ -171,6 +174,7 @@ export class RoleMismatchError extends ShardedSentinelPoolError {
   }
 }
 
+/** Why a shard cannot take a call. */
 export type UnavailableReason = 'no-master' | 'no-replica' | 'too-many-waiting' | 'too-many-in-flight'
 
 /** The shard has no verified master (or no replica to read from), or one of its bounds is reached. The call was not sent. */
@@ -249,6 +253,7 @@ export class ConnectionLostError extends ShardedSentinelPoolError {
   }
 }
 
+/** How a lease ended. */
 export type LeaseEnd = 'released' | 'discarded' | 'failover' | 'closed'
 
 /** A lease was used, or given back, after its end. `why` tells which end. */

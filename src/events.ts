@@ -88,20 +88,32 @@ export interface LeaseLeakEvent {
   readonly stack: string | undefined
 }
 
+/** The pool's events and what their listeners are given. */
 export interface PoolEvents {
+  /** A shard has moved to another, verified master. */
   failover: (event: FailoverEvent) => void
+  /** A shard's connections were made anew at the same address. */
   reconnect: (event: ReconnectEvent) => void
+  /** A shard has no usable connection since now. */
   'shard-down': (event: ShardDownEvent) => void
+  /** A sentinel announced something about one of the pool's masters. */
   sentinel: (event: SentinelEvent) => void
+  /** No sentinel can be heard any more, or one can again. */
   'sentinel-state': (event: SentinelStateEvent) => void
+  /** The placement guard lets the pool go on unchecked. */
   'placement-unchecked': (event: PlacementUncheckedEvent) => void
+  /** Subscriptions were interrupted and are back. */
   'subscription-gap': (event: SubscriptionGapEvent) => void
+  /** A lease has been out for longer than `leakWarningMs`. */
   'lease-leak': (event: LeaseLeakEvent) => void
   /** Background trouble, one per outage. Never thrown when nobody listens. */
   error: (error: Error) => void
   /** All shards are verified: `connect()` is about to resolve. */
   ready: () => void
+  /** `connect()` has begun; as node-redis has it. */
   connect: () => void
+  /** Follows every `shard-down`; as node-redis has it. */
   reconnecting: () => void
+  /** The pool is closed; as node-redis has it. */
   end: () => void
 }

@@ -5,9 +5,11 @@ import type { PoolStats } from './stats.js'
 /** What the answer is made of: any pool. */
 export interface HealthSource {
   readonly isOpen: boolean
+  /** Figures at this moment. */
   stats(): PoolStats
 }
 
+/** What makes an app ready. */
 export interface HealthOptions {
   /**
    * How many shards must have a master for the app to be ready: all, or one at least, where the app can serve what the
@@ -16,6 +18,7 @@ export interface HealthOptions {
   readonly require?: 'all' | 'any'
 }
 
+/** One shard in the answer of `healthOf`. */
 export interface ShardHealth {
   readonly name: string
   /** It has a verified master that takes writes now, or will within moments (`holding`). */
@@ -26,6 +29,7 @@ export interface ShardHealth {
   readonly waiting: number
 }
 
+/** How a pool is: the answer of `healthOf`. */
 export interface Health {
   /**
    * The pool is open or on its way. A failover does not make it false: restarting the app would not help the shard. For the

@@ -43,6 +43,7 @@ export interface LeasePoolOptions {
   readonly maxWaiting?: number
 }
 
+/** What the constructor of the pool takes. All durations are in ms and named `…Ms`. */
 export interface PoolOptions<
   M extends RedisModules = Record<never, never>,
   F extends RedisFunctions = Record<never, never>,
@@ -102,6 +103,7 @@ export interface PoolOptions<
   readonly name?: string
 }
 
+/** Announced address to reachable address: a record by `host:port`, or a function (undefined: as announced). */
 export type AddressMap = Readonly<Record<string, string | Address>> | ((address: Address) => Address | undefined)
 
 export const DEFAULTS = Object.freeze({

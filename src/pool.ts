@@ -222,6 +222,7 @@ export type ShardedSentinelPool<
   TM extends TypeMapping = None,
 > = Pool<M, F, S, RESP, TM> & UserMethods<M, F, S, RESP, TM>
 
+/** How a pool is made; the types of modules, functions and scripts follow from `client`. */
 export interface ShardedSentinelPoolConstructor {
   new <
     M extends RedisModules = None,

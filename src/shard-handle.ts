@@ -28,6 +28,7 @@ export interface PoolLease<C> {
   release(): Promise<void>
   /** Gives it back to be destroyed. @throws LeaseReleasedError the second time */
   discard(): void
+  /** Gives it back, unless it has ended already. */
   [Symbol.asyncDispose](): Promise<void>
 }
 

@@ -43,12 +43,14 @@ export interface ShardStats {
   readonly replicas: readonly Address[]
 }
 
+/** One sentinel the pool knows, and whether it is heard right now. */
 export interface SentinelStats {
   readonly address: Address
   readonly subscribed: boolean
   readonly seed: boolean
 }
 
+/** The figures of a pool at one moment. */
 export interface PoolStats {
   readonly shards: readonly ShardStats[]
   readonly sentinels: readonly SentinelStats[]

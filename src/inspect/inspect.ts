@@ -8,6 +8,7 @@ import { inspectSentinel } from './inspect-sentinel.js'
 import type { NodeReport, SentinelReport, ShardReport, TopologyPicture } from './picture.js'
 import { nodesOf, withLag } from './shard-nodes.js'
 
+/** Bounds of an inspection. */
 export interface InspectOptions {
   /** Bound on connecting to one server and asking it, in ms; a whole inspection takes up to three times this. @default 2000 */
   readonly timeoutMs?: number | undefined

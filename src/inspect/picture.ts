@@ -31,6 +31,7 @@ export interface ServerReport {
   readonly denied: readonly string[]
 }
 
+/** One sentinel, as it was asked. */
 export interface SentinelReport extends ServerReport {
   readonly seed: boolean
   readonly runId: string | undefined
@@ -59,12 +60,14 @@ export interface MasterBelief {
   readonly replicas: readonly ReplicaBelief[] | undefined
 }
 
+/** Another sentinel, as one sentinel knows it. */
 export interface PeerReport {
   readonly address: Address
   readonly runId: string | undefined
   readonly flags: readonly string[]
 }
 
+/** A replica, as one sentinel knows it. */
 export interface ReplicaBelief {
   readonly address: Address
   readonly flags: readonly string[]
@@ -72,6 +75,7 @@ export interface ReplicaBelief {
   readonly priority: number | undefined
 }
 
+/** One shard: its master, and everybody else who belongs to it. */
 export interface ShardReport {
   readonly name: string
   readonly label: string

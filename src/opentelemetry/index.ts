@@ -22,6 +22,7 @@ export interface InstrumentedPool {
   off(event: 'reconnect', listener: (event: ReconnectEvent) => void): unknown
 }
 
+/** What `instrument` takes besides the pool. */
 export interface InstrumentOptions {
   /** @default the global one */
   readonly meterProvider?: MeterProvider
@@ -35,6 +36,7 @@ export interface InstrumentOptions {
   readonly poolName?: string
 }
 
+/** A pool's measuring, to be ended. */
 export interface Instrumentation {
   /** Takes everything off again. Idempotent. */
   disable(): void

@@ -34,6 +34,7 @@ export interface JedisLegacyOptions {
   readonly tag?: string | RegExp | undefined
 }
 
+/** What a shard is called in Jedis's ring: its place in the list, or its label. */
 export type JedisNaming = 'position' | 'label'
 
 /** npm hashring 3.2; the label is the server string, such as `10.0.0.1:6379`. Weights of any size above 0. */
@@ -133,6 +134,7 @@ export interface SlotsOptions {
   readonly ranges?: Readonly<Record<string, readonly (readonly [first: number, last: number])[]>> | undefined
 }
 
+/** The options of any preset. */
 export type PresetOptions =
   | Murmur3Options
   | JedisOptions

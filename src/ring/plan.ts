@@ -21,6 +21,7 @@ export interface ShardChange {
   readonly after: number
 }
 
+/** What moves when one ring is replaced by another: the answer of `planRing`. */
 export interface RingPlan {
   /**
    * What the numbers are of. `'hash-space'`: exact parts of the hash space, since both rings hash a key alike. `'keys'`: the
@@ -38,6 +39,7 @@ export interface RingPlan {
   readonly shards: readonly ShardChange[]
 }
 
+/** What `planRing` takes besides the rings. */
 export interface PlanOptions {
   /** Keys to count by, in place of the hash space; read once. Their number must be at least 1. */
   readonly keys?: Iterable<string | Uint8Array> | undefined

@@ -8,7 +8,9 @@ export interface CommandProfile {
   readonly readOnly: boolean
 }
 
+/** What may be repeated after it may have run: see the option `retry`. */
 export type RetryPolicy = 'safe' | 'never' | 'always'
+/** Where read-only commands go: see the option `readFrom`. */
 export type ReadFrom = 'master' | 'preferReplica' | 'replica'
 
 /** Per-call settings. Made once per `withCommandOptions` and shared by its calls; absent fields mean the pool's own. */
@@ -74,6 +76,7 @@ export interface ShardPort {
   acquire(options?: { timeoutMs?: number | undefined }): Promise<LeasePort>
 }
 
+/** `active` while the lease lasts; then how it ended. */
 export type LeaseState = 'active' | 'released' | 'discarded' | 'failover' | 'closed'
 
 /** An exclusive connection as `commands/` uses it (blocking commands, WATCH, pub/sub). */

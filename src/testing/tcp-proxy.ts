@@ -11,6 +11,7 @@ import type { SubscriberTap } from './subscriber-tap.js'
  */
 export type ProxyMode = 'pass' | 'refuse' | 'blackhole'
 
+/** What has gone through a proxy. */
 export interface ProxyStats {
   /** Client connections that are open now. In `blackhole` a client that left is seen only after `pass()`. */
   readonly open: number
@@ -18,6 +19,7 @@ export interface ProxyStats {
   readonly accepted: number
 }
 
+/** Where a proxy leads to. */
 export interface TcpProxySettings {
   readonly target: Address
   /** @default the target's host */

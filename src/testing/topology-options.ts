@@ -4,11 +4,13 @@ import { InvalidOptionsError } from '../errors.js'
 /** Extra lines of a configuration file: directive -> its value, or one value per line it stands in. */
 export type ConfigLines = Readonly<Record<string, string | number | readonly string[]>>
 
+/** A user and its password. */
 export interface Login {
   readonly username: string
   readonly password: string
 }
 
+/** Which servers speak TLS, and with what certificate. */
 export interface TlsOptions {
   /** Data nodes speak TLS only, replication included. @default false */
   readonly data?: boolean
@@ -20,6 +22,7 @@ export interface TlsOptions {
   readonly clientCertificates?: boolean
 }
 
+/** What `LocalTopology.start` takes. */
 export interface LocalTopologyOptions {
   /** Number of shards, 1–20, named `shard-0`, `shard-1`, …; or their names. @default 1 */
   readonly shards?: number | readonly string[]

@@ -9,6 +9,7 @@ import { type DashboardPool, Feed } from './feed.js'
 import { ringArcs } from './ring-arcs.js'
 import { pageServer } from './server.js'
 
+/** What `startDashboard` takes besides the pool. */
 export interface DashboardOptions {
   /** Port on 127.0.0.1; 0 takes a free one. @default 0 */
   readonly port?: number
@@ -18,6 +19,7 @@ export interface DashboardOptions {
   readonly options?: PoolOptions
 }
 
+/** A page that is being served. */
 export interface Dashboard extends AsyncDisposable {
   readonly url: string
   /** Ends the page and every listener on the pool; the pool goes on. Idempotent. */
