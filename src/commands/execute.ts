@@ -1,5 +1,5 @@
 import type { TypeMapping } from '../redis-client.js'
-import type { CallOptions } from '../shard/call.js'
+import type { CallOptions, CommandProfile } from '../shard/call.js'
 import { carryOnLease, mayBlock } from './blocking.js'
 import { askAnyone, carry } from './carry.js'
 import { type Call, joinPlan, needsPlainNumbers, type Part, type PartOutcome, type Plan, planCall } from './plan.js'
@@ -26,7 +26,31 @@ export function settlePlan(
 ): Promise<PartOutcome[]> {
   // An empty mapping, not an absent one: the pool's own must not apply either.
   const settings = needsPlainNumbers(plan) ? { ...options, typeMapping: {} } : options
-  return Promise.all(plan.parts.map((part) => settle(part, deliver(router, call, part, settings))))
+  const { kind } = call.route
+  return Promise.all(
+    plan.parts.map((part) =>
+      kind === 'split'
+        ? settleSplit(part, call.profile, settings)
+        : settle(part, deliver(router, call, part, settings)),
+    ),
+  )
+}
+
+/** A part of a split command waits for nothing and is no script: the three steps of any other part in one frame. */
+async function settleSplit(
+  part: Part,
+  profile: CommandProfile,
+  options: CallOptions | undefined,
+): Promise<PartOutcome> {
+  const { shard, words } = part
+  const since = shard.clock.now
+  try {
+    return { part, reply: await shard.send(words, profile, options) }
+  } catch (error) {
+    return await settle(part, shard.recover(error, words, profile, options, since))
+  } finally {
+    shard.settled++
+  }
 }
 
 async function settle(part: Part, reply: Promise<unknown>): Promise<PartOutcome> {
