@@ -17,9 +17,12 @@ import { measureWhole } from './whole.js'
 const env = (name: string, fallback: number) => Number(process.env[name] ?? fallback)
 const settings = { rounds: env('ROUNDS', 7), slices: env('SLICES', 8), ms: env('MS', 60) }
 
+const COMMAND = 'npm run bench -- --write'
+const results: Result[] = []
+const peers: Result[] = []
+
 const { servers, close } = await startServers(4, 1)
 try {
-  const results: Result[] = []
   const two = await Fleet.start(['bare', 'pool'], servers)
   try {
     for (const one of MEASURED) {
@@ -36,7 +39,7 @@ try {
   const all = ['bare', 'pool', 'sendCommand', ...PEERS]
   const fleet = await Fleet.start(all, servers)
   try {
-    const peers = await measureAll(fleet, [task('get', 256)], { ...settings, names: all })
+    peers.push(...(await measureAll(fleet, [task('get', 256)], { ...settings, names: all })))
     publish('peers', 'GET of 32 B on 4 shards, 256 in flight; 1 is the bare client', sideBySide(peers))
   } finally {
     fleet.close()
@@ -46,8 +49,10 @@ try {
 }
 const whole = { rounds: settings.rounds, idleMs: env('IDLE_MS', 10_000), commands: env('COMMANDS', 2_000_000) }
 publish('whole', 'As a whole', await measureWhole(whole))
+const where = conditions(COMMAND)
+publish('readme', 'In short', `${inShort()}\n\n${where}`, 'README.md')
 publish('micro', 'By themselves', ['ring.bench', 'router.bench'].map(micro).join('\n\n'))
-publish('conditions', 'Conditions', conditions('npm run bench -- --write'))
+publish('conditions', 'Conditions', where)
 
 function comparison(results: readonly Result[]): string {
   const rows = results
@@ -71,6 +76,19 @@ function sideBySide(results: readonly Result[]): string {
     return [result.name, showSpread(result.rate), showSpread(result.cpu), middle.toFixed(1)]
   })
   return table(['', 'ops/s', 'CPU per op', 'the pool is faster by'], rows)
+}
+
+/** The table of the README: the workloads, then the others at one of them. */
+function inShort(): string {
+  const ours = results.filter(({ name }) => name === 'pool')
+  const others = peers.filter(({ name }) => name !== 'bare' && name !== 'pool' && name !== 'sendCommand')
+  return table(
+    ['operations per second, bare node-redis = 1', 'median (min–max)', 'CPU per operation'],
+    [
+      ...ours.map(({ task: { label }, rate, cpu }) => [`pool: ${label}`, showSpread(rate), showSpread(cpu)]),
+      ...others.map(({ name, rate, cpu }) => [`${name}: get@256`, showSpread(rate), showSpread(cpu)]),
+    ],
+  )
 }
 
 function micro(name: string): string {

@@ -8,6 +8,8 @@ export interface Line {
 export interface Panel {
   readonly title: string
   readonly xLabel: string
+  /** A vertical axis from 0, or a logarithmic one where the least and the greatest are far apart. */
+  readonly scale: 'linear' | 'log'
   readonly lines: readonly Line[]
 }
 
@@ -33,7 +35,7 @@ text.ours, text.theirs { stroke: none }
   .theirs { stroke: #f0883e; fill: #f0883e }
 }`
 
-/** Panels side by side with one vertical axis from 0; horizontal axes are logarithmic, since every step is a multiple. */
+/** Panels side by side; horizontal axes are logarithmic, since every step is a multiple. */
 export function plot(heading: string, yLabel: string, panels: readonly Panel[]): string {
   const parts = panels.map((panel, i) => `<g transform="translate(${i * WIDTH} 26)">${drawPanel(panel, yLabel)}</g>`)
   const [width, height] = [panels.length * WIDTH, HEIGHT + 26]
@@ -47,13 +49,18 @@ export function plot(heading: string, yLabel: string, panels: readonly Panel[]):
   ].join('\n')
 }
 
-function drawPanel({ title, xLabel, lines }: Panel, yLabel: string): string {
+function drawPanel({ title, xLabel, scale, lines }: Panel, yLabel: string): string {
   const xs = lines[0]!.points.map(([x]) => x)
   const [least, most] = [Math.log(xs[0]!), Math.log(xs.at(-1)!)]
-  const top = niceTop(Math.max(...lines.flatMap(({ points }) => points.map(([, y]) => y))))
+  const ys = lines.flatMap(({ points }) => points.map(([, y]) => y))
+  const steps = scale === 'linear' ? linearSteps(Math.max(...ys)) : logSteps(Math.min(...ys), Math.max(...ys))
+  const height = HEIGHT - PAD.top - PAD.bottom
+  const part = (y: number) => {
+    const [from, to] = [steps[0]!, steps.at(-1)!]
+    return scale === 'linear' ? y / to : Math.log(y / from) / Math.log(to / from)
+  }
   const placeX = (x: number) => PAD.left + ((Math.log(x) - least) / (most - least)) * (WIDTH - PAD.left - PAD.right)
-  const placeY = (y: number) => HEIGHT - PAD.bottom - (y / top) * (HEIGHT - PAD.top - PAD.bottom)
-  const steps = [0, 1, 2, 3, 4].map((step) => (top * step) / 4)
+  const placeY = (y: number) => HEIGHT - PAD.bottom - part(y) * height
   return [
     `<text x="${PAD.left}" y="18" class="title">${escapeXml(title)}</text>`,
     `<text x="${PAD.left}" y="34" class="small">${escapeXml(yLabel)}</text>`,
@@ -79,9 +86,16 @@ function drawPanel({ title, xLabel, lines }: Panel, yLabel: string): string {
   ].join('\n')
 }
 
-function niceTop(value: number): number {
-  const unit = 10 ** Math.floor(Math.log10(value))
-  return unit * ([1, 2, 4, 6, 8, 10].find((step) => step * unit >= value) ?? 10)
+function linearSteps(most: number): number[] {
+  const unit = 10 ** Math.floor(Math.log10(most))
+  const top = unit * ([1, 2, 4, 6, 8, 10].find((step) => step * unit >= most) ?? 10)
+  return [0, 1, 2, 3, 4].map((step) => (top * step) / 4)
+}
+
+/** 1, 2, 5, 10, 20, …: from the last that is not above the least to the first that is not below the greatest. */
+function logSteps(least: number, most: number): number[] {
+  const all = [-2, -1, 0, 1, 2, 3, 4, 5].flatMap((power) => [1, 2, 5].map((step) => step * 10 ** power))
+  return all.slice(all.findIndex((step) => step > least) - 1, all.findIndex((step) => step >= most) + 1)
 }
 
 function short(value: number): string {
