@@ -3,7 +3,9 @@
  *
  * Ends by itself, with exit code 0 only if the other shards saw no error, nothing hung, no write was doubled and none
  * that a living master had acknowledged was lost. Ctrl-C ends it at any moment and leaves no process behind.
+ * With `-- --dashboard` it opens a page that shows it live, and stays until Ctrl-C.
  */
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LiveLine, paint } from './failover-demo/display.js'
 import { Ledger } from './failover-demo/ledger.js'
@@ -12,8 +14,9 @@ import { judge, report } from './failover-demo/report.js'
 import { ShardTally } from './failover-demo/tally.js'
 import { TimeLine } from './failover-demo/time-line.js'
 import { Traffic } from './failover-demo/traffic.js'
-import { LocalTopology, ShardedSentinelPool } from './library.js'
+import { LocalTopology, ShardedSentinelPool, startDashboard } from './library.js'
 
+const DASHBOARD = process.argv.includes('--dashboard')
 const SHARDS = ['cache-a', 'cache-b', 'cache-c'] as const
 const VICTIM = 'cache-b'
 const PER_SECOND = 400
@@ -27,14 +30,14 @@ const AFTER_SWITCH_MS = 10_000
 async function main(signal: AbortSignal): Promise<number> {
   console.log(`Starting ${SHARDS.length} shards, each a master and a replica, and 3 sentinels …`)
   await using topology = await LocalTopology.start({ shards: SHARDS, replicas: 1, sentinels: 3, signal })
-  const pool = new ShardedSentinelPool({
-    masters: topology.masters,
-    sentinels: topology.sentinels,
-    commandTimeoutMs: COMMAND_TIMEOUT_MS,
-  })
+  const options = { masters: topology.masters, sentinels: topology.sentinels, commandTimeoutMs: COMMAND_TIMEOUT_MS }
+  const pool = new ShardedSentinelPool(options)
   // Whatever happens from here on, the pool goes before the servers do.
   await using _ = { [Symbol.asyncDispose]: async () => pool.destroy() }
   await pool.connect()
+  const title = 'Session store on three shards'
+  await using page = DASHBOARD ? await startDashboard(pool, { options, title, open: true }) : undefined
+  if (page) console.log(`The dashboard: ${page.url}`)
 
   const ledger = new Ledger(VICTIM)
   const timeLine = new TimeLine(pool, VICTIM)
@@ -89,6 +92,10 @@ async function main(signal: AbortSignal): Promise<number> {
     neverEnded: traffic.inFlight,
   }
   console.log(report(findings))
+  if (page && !signal.aborted) {
+    console.log(`The dashboard stays until Ctrl-C: ${page.url}`)
+    await once(signal, 'abort')
+  }
   await pool.close()
   return judge(findings).every(({ good }) => good) ? 0 : 1
 }

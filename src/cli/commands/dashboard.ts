@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, type Context, EXIT } from '../command.js'
@@ -35,12 +34,13 @@ export const dashboard: Command = {
     const pool = makePool({ heartbeatMs: HEARTBEAT_MS, ...options, requireAllShards: false, placementGuard: 'off' })
     const connecting = connect(pool, context)
     try {
-      await using page = await startDashboard(pool, { port, options }).catch((error: NodeJS.ErrnoException) => {
-        throw error.code === 'EADDRINUSE' ? new UsageError(`port ${port} is taken; give another --port`) : error
-      })
+      await using page = await startDashboard(pool, { port, options, open: flags.has('open') }).catch(
+        (error: NodeJS.ErrnoException) => {
+          throw error.code === 'EADDRINUSE' ? new UsageError(`port ${port} is taken; give another --port`) : error
+        },
+      )
       io.out(`${page.url}\n`)
       io.err('Ctrl-C ends it.\n')
-      if (flags.has('open')) open(page.url)
       if (!signal.aborted) await once(signal, 'abort')
       return EXIT.ok
     } finally {
@@ -65,12 +65,4 @@ async function connect(pool: CommandPool, { signal, io }: Context): Promise<void
       await sleep(RETRY_MS, undefined, { signal, ref: false }).catch(() => {})
     }
   }
-}
-
-function open(url: string): void {
-  const [program, ...args] =
-    process.platform === 'darwin' ? ['open'] : process.platform === 'win32' ? ['cmd', '/c', 'start', ''] : ['xdg-open']
-  spawn(program!, [...args, url], { stdio: 'ignore', detached: true })
-    .on('error', () => {})
-    .unref()
 }

@@ -5,6 +5,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import type { PoolOptions } from '../../index.js'
+import { openInBrowser } from './browser.js'
 import { type DashboardPool, Feed } from './feed.js'
 import { ringArcs } from './ring-arcs.js'
 import { pageServer } from './server.js'
@@ -15,6 +16,8 @@ export interface DashboardOptions {
   readonly port?: number
   /** Heading of the page. @default 'sharded-sentinel-pool' */
   readonly title?: string
+  /** Open it in the browser. @default false */
+  readonly open?: boolean
   /** The options of the pool: with them the servers are asked too (replicas and their lag, sentinels, doctor's findings). */
   readonly options?: PoolOptions
 }
@@ -49,7 +52,9 @@ export async function startDashboard(pool: DashboardPool, options: DashboardOpti
     return closing
   }
   const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}/`, close, [Symbol.asyncDispose]: close }
+  const url = `http://127.0.0.1:${port}/`
+  if (options.open === true) openInBrowser(url)
+  return { url, close, [Symbol.asyncDispose]: close }
 }
 
 export type { DashboardPool } from './feed.js'
