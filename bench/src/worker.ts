@@ -28,6 +28,8 @@ async function main(): Promise<void> {
     const sample = await measure(contender, servers, task).catch((error: unknown) => ({ error: String(error) }))
     process.send?.(sample ?? 'cannot')
   })
+  // A parent that was killed cannot say 'close'; a client that reconnects for ever would outlive it.
+  process.on('disconnect', () => process.exit())
   process.send?.({ connectMs })
 }
 
