@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { Assembly } from './assembly.js'
 import { bounded } from './async/deadline.js'
 import { PoolClosedError, ShardUnavailableError, UnknownMasterError } from './errors.js'
@@ -85,6 +86,8 @@ async function open(core: Core): Promise<void> {
     },
   })
   core.assembly = assembly
+  // Every shard waits with it; from eleven on Node would warn of a leak.
+  setMaxListeners(0, abort.signal)
   // Whatever `connect()` is waiting for just then, a placement check too, ends with its sockets.
   abort.signal.addEventListener('abort', () => assembly.destroy(), { once: true })
   core.shards.splice(0, Number.POSITIVE_INFINITY, ...assembly.shards)
