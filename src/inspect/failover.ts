@@ -1,8 +1,8 @@
 import { type Address, formatAddress } from '../address.js'
-import { type PoolOptions, readOptions } from '../options.js'
+import { readOptions } from '../options.js'
 import { ConnectionFactory } from '../redis-client.js'
 import { converse } from './ask.js'
-import type { InspectOptions } from './inspect.js'
+import type { InspectOptions, TopologyOptions } from './inspect.js'
 
 /** A sentinel that has begun a failover, or what each of them said instead. */
 export type FailoverRequest =
@@ -19,7 +19,7 @@ export type FailoverRequest =
  * @throws InvalidOptionsError
  */
 export async function requestFailover(
-  options: PoolOptions,
+  options: TopologyOptions,
   masterName: string,
   { timeoutMs = 2_000, signal }: InspectOptions = {},
 ): Promise<FailoverRequest> {

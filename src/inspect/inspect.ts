@@ -8,6 +8,12 @@ import { inspectSentinel } from './inspect-sentinel.js'
 import type { NodeReport, SentinelReport, ShardReport, TopologyPicture } from './picture.js'
 import { nodesOf, withLag } from './shard-nodes.js'
 
+/** What the constructor of a pool takes, whatever the modules, scripts and RESP version of its `client`. */
+export interface TopologyOptions extends Omit<PoolOptions, 'client'> {
+  /** node-redis client options for data nodes: credentials, TLS and database are what an inspection uses. */
+  readonly client?: object | undefined
+}
+
 /** Bounds of an inspection. */
 export interface InspectOptions {
   /** Bound on connecting to one server and asking it, in ms; a whole inspection takes up to three times this. @default 2000 */
@@ -27,7 +33,7 @@ export interface InspectOptions {
  * @throws InvalidOptionsError
  */
 export async function inspectTopology(
-  options: PoolOptions,
+  options: TopologyOptions,
   { timeoutMs = 2_000, signal }: InspectOptions = {},
 ): Promise<TopologyPicture> {
   const settings = readOptions(options)

@@ -1,9 +1,33 @@
-import { formatAddress, inspectTopology, type PoolOptions, type TopologyPicture } from '../../index.js'
-import type { CommandPool } from '../pool.js'
+import {
+  type FailoverEvent,
+  formatAddress,
+  inspectTopology,
+  type PoolStats,
+  type ReconnectEvent,
+  type Ring,
+  type SentinelEvent,
+  type SentinelStateEvent,
+  type ShardDownEvent,
+  type TopologyOptions,
+  type TopologyPicture,
+} from '../../index.js'
 import { type Snapshot, snapshotOf } from './snapshot.js'
 
 /** What is needed of a pool; every ShardedSentinelPool is one. */
-export type DashboardPool = Pick<CommandPool, 'on' | 'off' | 'stats' | 'ring' | 'isOpen'>
+export interface DashboardPool {
+  readonly ring: Ring
+  stats(): PoolStats
+  on(event: 'failover', listener: (event: FailoverEvent) => void): unknown
+  on(event: 'reconnect', listener: (event: ReconnectEvent) => void): unknown
+  on(event: 'shard-down', listener: (event: ShardDownEvent) => void): unknown
+  on(event: 'sentinel', listener: (event: SentinelEvent) => void): unknown
+  on(event: 'sentinel-state', listener: (event: SentinelStateEvent) => void): unknown
+  off(event: 'failover', listener: (event: FailoverEvent) => void): unknown
+  off(event: 'reconnect', listener: (event: ReconnectEvent) => void): unknown
+  off(event: 'shard-down', listener: (event: ShardDownEvent) => void): unknown
+  off(event: 'sentinel', listener: (event: SentinelEvent) => void): unknown
+  off(event: 'sentinel-state', listener: (event: SentinelStateEvent) => void): unknown
+}
 
 /** Something that happened, for the time line. */
 export interface Happening {
@@ -34,18 +58,18 @@ export class Feed {
   readonly snapshots: Snapshot[] = []
   readonly happenings: Happening[] = []
   readonly #pool: DashboardPool
-  readonly #options: PoolOptions | undefined
+  readonly #options: TopologyOptions | undefined
   readonly #listeners = new Set<(message: Message) => void>()
   readonly #abort = new AbortController()
-  readonly #unlisten: (() => void)[] = []
   readonly #told = new Set<string>()
   #timer: NodeJS.Timeout | undefined
   #before: { readonly at: number; readonly stats: ReturnType<DashboardPool['stats']> } | undefined
   #picture: TopologyPicture | undefined
   #turn = 0
+  #unlisten = () => {}
 
   /** @param options of the pool: with them servers are inspected too */
-  constructor(pool: DashboardPool, options: PoolOptions | undefined) {
+  constructor(pool: DashboardPool, options: TopologyOptions | undefined) {
     this.#pool = pool
     this.#options = options
   }
@@ -60,7 +84,7 @@ export class Feed {
   stop(): void {
     clearInterval(this.#timer)
     this.#abort.abort(new Error('stopped'))
-    for (const off of this.#unlisten) off()
+    this.#unlisten()
     this.#listeners.clear()
   }
 
@@ -90,41 +114,43 @@ export class Feed {
 
   #listen(): void {
     const pool = this.#pool
-    const listen = <E extends 'failover' | 'reconnect' | 'shard-down' | 'sentinel' | 'sentinel-state'>(
-      event: E,
-      describe: (detail: Parameters<Parameters<typeof pool.on<E>>[1]>[0]) => Omit<Happening, 'at' | 'kind'> | undefined,
-    ) => {
-      const listener = ((detail: never) => {
-        const told = describe(detail)
-        if (told !== undefined) this.#happen({ at: Date.now(), kind: event, ...told })
-      }) as Parameters<typeof pool.on<E>>[1]
-      pool.on(event, listener)
-      this.#unlisten.push(() => pool.off(event, listener))
+    const onFailover = ({ shard, from, to, reason, durationMs }: FailoverEvent) => {
+      const where = `from ${from ? formatAddress(from) : 'nowhere'} to ${formatAddress(to)}`
+      this.#happen('failover', shard, `moved ${where} in ${Math.round(durationMs)} ms (${reason})`, durationMs)
     }
-    listen('failover', ({ shard, from, to, reason, durationMs }) => ({
-      shard,
-      durationMs,
-      text: `moved from ${from ? formatAddress(from) : 'nowhere'} to ${formatAddress(to)} in ${Math.round(durationMs)} ms (${reason})`,
-    }))
-    listen('reconnect', ({ shard, address, reason, durationMs }) => ({
-      shard,
-      durationMs,
-      text: `connected anew to ${formatAddress(address)} in ${Math.round(durationMs)} ms (${reason})`,
-    }))
-    listen('shard-down', ({ shard, reason }) => ({
-      shard,
-      durationMs: undefined,
-      text: `no usable connection (${reason})`,
-    }))
-    listen('sentinel-state', ({ state, reachable, known }) => ({
-      shard: undefined,
-      durationMs: undefined,
-      text: state === 'watching' ? `${reachable} of ${known} sentinels can be heard` : 'no sentinel can be heard',
-    }))
-    listen('sentinel', ({ event, masterName, message }) => {
-      if (!NEWS.test(event) || !this.#isNew(`${event} ${message}`)) return undefined
-      return { shard: masterName || undefined, durationMs: undefined, text: `${event} ${message}` }
-    })
+    const onReconnect = ({ shard, address, reason, durationMs }: ReconnectEvent) => {
+      const where = formatAddress(address)
+      this.#happen(
+        'reconnect',
+        shard,
+        `connected anew to ${where} in ${Math.round(durationMs)} ms (${reason})`,
+        durationMs,
+      )
+    }
+    const onDown = ({ shard, reason }: ShardDownEvent) =>
+      this.#happen('shard-down', shard, `no usable connection (${reason})`)
+    const onState = ({ state, reachable, known }: SentinelStateEvent) =>
+      this.#happen(
+        'sentinel-state',
+        undefined,
+        state === 'watching' ? `${reachable} of ${known} sentinels can be heard` : 'no sentinel can be heard',
+      )
+    const onNews = ({ event, masterName, message }: SentinelEvent) => {
+      const words = `${event} ${message}`
+      if (NEWS.test(event) && this.#isNew(words)) this.#happen('sentinel', masterName || undefined, words)
+    }
+    pool.on('failover', onFailover)
+    pool.on('reconnect', onReconnect)
+    pool.on('shard-down', onDown)
+    pool.on('sentinel-state', onState)
+    pool.on('sentinel', onNews)
+    this.#unlisten = () => {
+      pool.off('failover', onFailover)
+      pool.off('reconnect', onReconnect)
+      pool.off('shard-down', onDown)
+      pool.off('sentinel-state', onState)
+      pool.off('sentinel', onNews)
+    }
   }
 
   /** Every sentinel tells the same; the first within two seconds counts. */
@@ -135,7 +161,8 @@ export class Feed {
     return true
   }
 
-  #happen(happening: Happening): void {
+  #happen(kind: Happening['kind'], shard: string | undefined, text: string, durationMs?: number): void {
+    const happening = { at: Date.now(), kind, shard, text, durationMs }
     keep(this.happenings, happening, KEPT_HAPPENINGS)
     this.#tell({ type: 'happening', happening })
   }

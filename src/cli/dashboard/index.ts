@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import type { PoolOptions } from '../../index.js'
+import type { TopologyOptions } from '../../index.js'
 import { openInBrowser } from './browser.js'
 import { type DashboardPool, Feed } from './feed.js'
 import { ringArcs } from './ring-arcs.js'
@@ -19,7 +19,7 @@ export interface DashboardOptions {
   /** Open it in the browser. @default false */
   readonly open?: boolean
   /** The options of the pool: with them the servers are asked too (replicas and their lag, sentinels, doctor's findings). */
-  readonly options?: PoolOptions
+  readonly options?: TopologyOptions
 }
 
 /** A page that is being served. */
