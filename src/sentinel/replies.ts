@@ -8,7 +8,7 @@ import { type Address, isPort } from '../address.js'
 
 /** What ROLE, or the replication section of INFO, says of a node. */
 export type Role =
-  | { readonly role: 'master'; readonly replicas: readonly Address[] }
+  | { readonly role: 'master'; readonly replicas: readonly Address[]; readonly offset: number | undefined }
   | {
       readonly role: 'slave'
       readonly master: Address | undefined
@@ -87,6 +87,7 @@ export function readRole(reply: unknown): Role | undefined {
       return {
         role: 'master',
         replicas: eachOf(list[2], (r) => (Array.isArray(r) ? readAddress(r[0], r[1]) : undefined)),
+        offset: readNumber(list[1]),
       }
     case 'slave':
     case 'replica':
@@ -120,7 +121,7 @@ export function readInfoReplication(reply: unknown): Role | undefined {
       const address = replica ? readAddress(replica[1], replica[2]) : undefined
       if (address !== undefined) replicas.push(address)
     }
-    return { role: 'master', replicas }
+    return { role: 'master', replicas, offset: readNumber(fields.get('master_repl_offset')) }
   }
   if (role !== 'slave' && role !== 'replica') return undefined
   const up = fields.get('master_link_status') === 'up' && fields.get('master_sync_in_progress') !== '1'

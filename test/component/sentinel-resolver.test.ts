@@ -434,6 +434,23 @@ test('replicas: the ones whose link is up and that follow this master; no flagge
   assert.deepEqual(await makeResolver(t, at(fakes)).replicas('s0', attempt()), [good.address])
 })
 
+test('replicas: one that lags far behind the master, or behind another where the master is dead, is left out until it has caught up', async (t) => {
+  const a = await node(t)
+  const [near, far] = await Promise.all([FakeNode.listen('slave'), FakeNode.listen('slave')])
+  t.after(() => Promise.all([near, far].map((n) => n.close())))
+  for (const replica of [near, far]) replica.master = a.address
+  a.offset = 10_000_000
+  near.offset = 9_999_000
+  far.offset = 8_000_000
+  const fakes = await sentinels(t, { address: a.address, epoch: 1, replicas: [near.address, far.address] })
+  const resolver = makeResolver(t, at(fakes))
+  assert.deepEqual(await resolver.replicas('s0', attempt()), [near.address])
+  await a.close()
+  assert.deepEqual(await resolver.replicas('s0', attempt()), [near.address])
+  far.offset = 9_999_000
+  assert.deepEqual(await resolver.replicas('s0', attempt()), [near.address, far.address])
+})
+
 async function untilNone(fake: { server: { connections: ReadonlySet<unknown> } }): Promise<void> {
   const until = performance.now() + 1000
   while (fake.server.connections.size > 0) {

@@ -8,6 +8,8 @@ export class FakeNode {
   /** Of a slave: the master it says it follows. */
   master: Address = { host: '127.0.0.1', port: 1 }
   link = 'connected'
+  /** How far it is in the replication stream. */
+  offset = 0
   /** The first word of the error that everything but ROLE gets: `LOADING`, `BUSY` … */
   trouble: string | undefined
   readonly denied = new Set<string>()
@@ -33,7 +35,8 @@ export class FakeNode {
   #answer([verb]: string[]): FakeReply {
     if (this.denied.has(verb!)) return new Error('NOPERM this user has no permissions')
     if (verb === 'ROLE') {
-      return this.role === 'master' ? ['master', 0, []] : ['slave', this.master.host, this.master.port, this.link, 0]
+      const { host, port } = this.master
+      return this.role === 'master' ? ['master', this.offset, []] : ['slave', host, port, this.link, this.offset]
     }
     if (this.trouble !== undefined) return new Error(`${this.trouble} not now`)
     if (verb === 'PING') return 'PONG'

@@ -51,6 +51,7 @@ test('replies: ROLE of a master names its replicas', () => {
       { host: '127.0.0.1', port: 9001 },
       { host: '::1', port: 9002 },
     ],
+    offset: 3129659,
   })
 })
 
@@ -72,8 +73,12 @@ test('replies: ROLE of a sentinel is told apart', () => {
 
 test('replies: INFO replication says the same where ROLE is denied', () => {
   const master =
-    '# Replication\r\nrole:master\r\nconnected_slaves:1\r\nslave0:ip=::1,port=7002,state=online,offset=1,lag=0\r\n'
-  assert.deepEqual(readInfoReplication(master), { role: 'master', replicas: [{ host: '::1', port: 7002 }] })
+    '# Replication\r\nrole:master\r\nconnected_slaves:1\r\nslave0:ip=::1,port=7002,state=online,offset=1,lag=0\r\nmaster_repl_offset:9\r\n'
+  assert.deepEqual(readInfoReplication(master), {
+    role: 'master',
+    replicas: [{ host: '::1', port: 7002 }],
+    offset: 9,
+  })
   const slave =
     'role:slave\r\nmaster_host:10.0.0.1\r\nmaster_port:6379\r\nmaster_link_status:up\r\nmaster_sync_in_progress:0\r\nslave_repl_offset:5\r\n'
   assert.deepEqual(readInfoReplication(bytes(slave)), {
