@@ -102,7 +102,7 @@ export class ReplicaSet {
   }
 
   tick(now: number): void {
-    for (const replica of this.#order) replica.tick(now)
+    if (this.#order.length > 0) for (const replica of this.#order) replica.tick(now)
     if (now < this.#nextLookAt) return
     this.#nextLookAt = Number.POSITIVE_INFINITY
     void this.refresh()

@@ -318,7 +318,11 @@ export class Shard implements ShardPort {
   #tick(now: number): void {
     this.#link.tick(now)
     this.#replicas.tick(now)
-    for (const subscriber of this.#subscribers) subscriber.tick(now)
+    if (this.#subscribers.size > 0) for (const subscriber of this.#subscribers) subscriber.tick(now)
+    if (this.#leases.size > 0) this.#tickLeases(now)
+  }
+
+  #tickLeases(now: number): void {
     const { leakWarningMs, commandTimeoutMs } = this.#settings
     const downMs = commandTimeoutMs > 0 ? this.#link.downMs : 0
     for (const lease of this.#leases) {

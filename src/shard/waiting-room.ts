@@ -53,6 +53,7 @@ export class WaitingRoom {
   /** Ends the waits whose deadline has come. */
   sweep(now: number): void {
     const waiting = this.#waiters.size
+    if (waiting === 0) return
     for (const waiter of this.#waiters) {
       if (waiter.deadline > now) continue
       this.#leave(waiter)
