@@ -1,3 +1,5 @@
+import { Backoff } from '../async/backoff.js'
+import { sleep } from '../async/sleep.js'
 import { type KeyLike, MultiShardError, UnsupportedCommandError } from '../errors.js'
 import { ErrorReply, MultiErrorReply, type RedisArgument, WatchError } from '../redis-client.js'
 import type { CallOptions, CommandProfile, ShardPort } from '../shard/call.js'
@@ -116,15 +118,23 @@ async function transact(
   const batch = [['MULTI'], ...commands.map(({ call }) => scripts.wordsOf(call, call.words)), ['EXEC']]
   const profile: CommandProfile = { name: 'MULTI', readOnly: commands.every(({ call }) => call.profile.readOnly) }
   const since = shard.clock.now
+  let backoff: Backoff | undefined
   for (;;) {
-    const entries = await shard.sendBatch(batch, profile, options)
+    const entries = await shard.sendBatch(batch, profile, options, since)
     const executed = entries.at(-1)
     if (Array.isArray(executed)) return executed
     if (executed === null) throw new WatchError()
+    const refused = refusal(entries)
+    // A PING passes where a write does not (NOREPLICAS): the whole must not be sent every few milliseconds for that.
+    if (backoff === undefined) backoff = new Backoff(REPEAT_BACKOFF)
+    else await sleep(backoff.next())
     // Nothing has run. Where the refusal was the server's state and not the commands', the shard waits until a PING passes.
-    await shard.recover(refusal(entries), ['PING'], PROBE, options, since)
+    await shard.recover(refused, ['PING'], PROBE, options, since)
   }
 }
+
+/** Between two sends of a transaction that was refused. The cap is far below any deadline. */
+const REPEAT_BACKOFF = { minMs: 5, maxMs: 50 } as const
 
 const PROBE: CommandProfile = { name: 'MULTI', readOnly: true }
 

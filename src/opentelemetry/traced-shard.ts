@@ -33,9 +33,9 @@ export function traceShard(shard: TracedShard, operations: Operations): () => vo
     failed.delete(args)
     return ended(operation, own.recover.call(shard, error, args, profile, options, since))
   }
-  const sendBatch: SendBatch = (commands, profile, options) => {
+  const sendBatch: SendBatch = (commands, profile, options, since) => {
     const operation = operations.start(profile.name, shard.name, shard.address, commands.length)
-    return ended(operation, own.sendBatch.call(shard, commands, profile, options))
+    return ended(operation, own.sendBatch.call(shard, commands, profile, options, since))
   }
   const acquire: Acquire = async (options) => {
     const since = performance.now()

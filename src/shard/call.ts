@@ -65,12 +65,14 @@ export interface ShardPort {
   /**
    * Sends several commands in one write with nothing between them on that connection, for MULTI … EXEC and pipelines.
    * Resolves with one entry per command in order, replies or ErrorReply objects; rejects only when the whole batch was lost
-   * (then the error's `outcome` tells), never repeats anything by itself unless nothing was sent.
+   * (then the error's `outcome` tells), never repeats anything by itself unless nothing was sent. `since`: when its call
+   * began, where that was before.
    */
   sendBatch(
     commands: readonly (readonly RedisArgument[])[],
     profile: CommandProfile,
     options: CallOptions | undefined,
+    since?: number,
   ): Promise<readonly unknown[]>
   /** Takes an exclusive connection. See `lease.ts`. */
   acquire(options?: { timeoutMs?: number | undefined }): Promise<LeasePort>

@@ -91,11 +91,11 @@ export class Calls {
     commands: readonly Args[],
     profile: CommandProfile,
     options: CallOptions | undefined,
+    since: number = this.#clock.refresh(),
   ): Promise<readonly unknown[]> {
     // node-redis would leave out the one command it cannot encode, or has no room for, and send the rest of the transaction.
     for (const args of commands) for (const arg of args) assertEncodable(arg)
     if (this.#inFlight() + commands.length > this.#settings.maxInFlight) throw this.#fullError()
-    const since = this.#clock.refresh()
     const send = (deadline: number) => this.#sendBatchOnce(commands, profile, options, deadline)
     try {
       return await send(this.#deadline(since, options))

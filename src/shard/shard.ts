@@ -191,10 +191,11 @@ export class Shard implements ShardPort {
     commands: readonly (readonly RedisArgument[])[],
     profile: CommandProfile,
     options: CallOptions | undefined,
+    since?: number,
   ): Promise<readonly unknown[]> {
     const count = commands.length
     try {
-      const replies = this.#calls.sendBatch(commands, profile, options)
+      const replies = this.#calls.sendBatch(commands, profile, options, since)
       this.#sent += count
       return await replies
     } finally {
@@ -248,6 +249,11 @@ export class Shard implements ShardPort {
   /** Looks for the master, for the reason named. Joins the run under way. */
   trigger(trigger: Trigger): void {
     this.#link.trigger(trigger)
+  }
+
+  /** The sentinels name this address, and in this epoch. A hint like any other, but for the epoch. */
+  confirm(address: Address, configEpoch: number | undefined): void {
+    this.#link.confirm(address, configEpoch)
   }
 
   /** Sentinel has begun a failover of this shard. */
