@@ -123,6 +123,8 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     // One liar at a time: with more there is no truth left to find.
     if (world.sentinels.some((sentinel) => sentinel.lies)) return
     const sentinel = random.pick(world.sentinels)
+    // Nor the one that leads a failover: of that it alone knows.
+    if ([...sentinel.views.values()].some((view) => view.inProgress)) return
     world.ledger.note(`${sentinel.runId} lies`)
     sentinel.lies = true
     world.time.after(random.between(50, 1_500), () => {

@@ -148,7 +148,7 @@ export class NodeClient implements ServerEnd {
       if (reply === undefined) continue
       if (how === 2) {
         const text = encode(reply, this.#resp3)
-        if (this.#replyAt <= this.#parts.time.now) this.#link.down(text.slice(0, random.int(1, text.length - 1)))
+        if (this.#replyAt < this.#parts.time.now) this.#link.down(text.slice(0, random.int(1, text.length - 1)))
         break
       }
       this.#send(reply)

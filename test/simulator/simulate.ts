@@ -100,7 +100,7 @@ class Simulation {
     this.#world = new World(time, random.fork(), network, ledger)
     this.#options = chooseOptions(random, this.#world)
     const options = this.#options
-    this.#pool = new ShardedSentinelPool(sabotage ? { ...options, retry: 'always' } : options) as TestPool
+    this.#pool = new ShardedSentinelPool(sabotage ? { ...options, retry: 'always' } : options)
     this.#pool.on('failover', () => counts.failovers++)
     const { commandTimeoutMs, retry, sharedConnections, readFrom } = options as Required<PoolOptions>
     const bounds = { leases: options.pool!.max!, shared: sharedConnections, fromReplicas: readFrom !== 'master' }

@@ -61,16 +61,15 @@ export class World {
    */
   failover(shard: SimShard): void {
     if (shard.failingOver) return
-    const candidates = shard.nodes.filter(
-      (node) => node !== shard.master && node.up && !node.frozen && !node.host.blackhole,
-    )
+    const isFit = (node: SimNode) => node.role === 'slave' && node.up && !node.frozen && !node.host.blackhole
+    const candidates = shard.nodes.filter(isFit)
     if (candidates.length === 0) return
     const { random, time } = this
     const old = shard.master
     const next = random.pick(candidates)
     // Who leads has been elected by the others, and knows the present configuration.
     const informed = this.sentinels.filter(
-      (one) => one.up && !one.frozen && one.views.get(shard.name)!.epoch === shard.epoch,
+      (one) => one.up && !one.frozen && !one.lies && one.views.get(shard.name)!.epoch === shard.epoch,
     )
     if (informed.length === 0) return
     const leader = random.pick(informed)
