@@ -5,6 +5,7 @@
 export type { FailoverOptions, FailoverReport, WaitOptions } from './failover.js'
 export { LocalTopology, type SettleOptions } from './local-topology.js'
 export type { ProcessState } from './redis-process.js'
+export { type ResolverContractCase, type ResolverContractSubject, resolverContract } from './resolver-contract.js'
 export type { MessageListener } from './resp-connection.js'
 export { type CommandArgument, type Reply, RespError } from './resp-parser.js'
 export type { NodeRole } from './role.js'
