@@ -105,10 +105,11 @@ export class Lease implements LeasePort {
     this.#end('released')
     const clean = !this.#marked && this.#calls.size === 0 && !this.#connection.client.isPubSubActive
     if (!clean || !this.#connection.client.isWatching) return this.#giveBack(clean)
+    const timeoutMs = Math.min(UNWATCH_TIMEOUT_MS, this.#timeoutMs || UNWATCH_TIMEOUT_MS)
     // By its method, so that node-redis knows: it would say for ever that the connection watches something.
     const unwatching = (this.#connection.client as NodeClient & { unwatch(): Promise<unknown> }).unwatch()
     const onTimeout = () => new Error('no answer to UNWATCH')
-    const unwatched = await bounded(unwatching, { timeoutMs: UNWATCH_TIMEOUT_MS, onTimeout }).then(
+    const unwatched = await bounded(unwatching, { timeoutMs, onTimeout }).then(
       () => true,
       () => false,
     )

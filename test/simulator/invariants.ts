@@ -38,6 +38,8 @@ export class Invariants {
       const epoch = world.nodeAt(to.port)!.epoch
       const before = this.#epochs.get(shard) ?? 0
       if (epoch < before) ledger.broken(`${shard} went back from epoch ${before} to ${epoch}`)
+      // What it has learned: one that it never left may have been demoted and promoted again behind its back.
+      this.#epochs.set(shard, epoch)
     })
     pool.on('reconnect', ({ shard, reason }) => ledger.note(`pool reconnects ${shard} (${reason})`))
     pool.on('shard-down', ({ shard, reason }) => ledger.note(`pool has lost ${shard} (${reason})`))
@@ -60,7 +62,6 @@ export class Invariants {
     if (first !== generation) {
       this.#ledger.broken(`${name}: a call was sent on a connection of generation ${first} in generation ${generation}`)
     }
-    this.#epochs.set(name, Math.max(node.epoch, this.#epochs.get(name) ?? 0))
   }
 
   afterStep(): void {

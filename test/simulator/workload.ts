@@ -163,7 +163,8 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   async use(load) {
     const [key, id] = [load.key(), load.ledger.nextId()]
     const { acquireTimeoutMs, commandTimeoutMs } = load.bounds
-    await load.call('use', [id], acquireTimeoutMs + 2 * commandTimeoutMs, Number(id), () =>
+    // Each of its commands has its own deadline, the UNWATCH at the end too.
+    await load.call('use', [id], acquireTimeoutMs + 3 * commandTimeoutMs, Number(id), () =>
       load.pool.use(key, async (client) => {
         if (load.random.chance(0.5)) await client.watch(key)
         return client.incrBy(key, Number(id))
