@@ -162,6 +162,7 @@ export class Assembly {
       for (const shard of this.shards) {
         const named = answers.get(shard.name)
         if (named === undefined || named instanceof Error) continue
+        shard.confirm(named.address, named.configEpoch)
         shard.trigger({ reason, hint: named.address })
         shard.refreshReplicas()
       }

@@ -176,6 +176,13 @@ export class MasterLink {
     this.#rebuilder.trigger({ ...trigger, followMs: this.#settings.holdWritesMs })
   }
 
+  /** What the sentinels agree on by now: a master that was followed ahead of them gets its epoch here. */
+  confirm(address: Address, configEpoch: number | undefined): void {
+    if (configEpoch !== undefined && this.#address !== undefined && sameAddress(address, this.#address)) {
+      this.#configEpoch = configEpoch
+    }
+  }
+
   /** A failover of this shard has begun; nobody is selected yet. */
   announce(): void {
     this.#hold()
