@@ -1,5 +1,4 @@
-// B025: one set of credentials for sentinels and data nodes, or none for sentinels that were discovered.
-// B026: AUTH and SELECT that data nodes need were sent to sentinels, which refused them.
+// B025, B026: one login for sentinels and data nodes, none for discovered ones; AUTH and SELECT for data sent to sentinels.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { LocalTopology } from '../../src/testing/index.js'

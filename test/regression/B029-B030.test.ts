@@ -1,5 +1,4 @@
-// B029: an outage of seconds made thousands of identical log lines, and everything retried in lockstep.
-// B030: a later outage of everything ended in silence, or in a state that never connected again.
+// B029, B030: an outage made thousands of log lines and knocks in lockstep, or ended in silence for good.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { ending, fakeWorld } from '../support/fake-world.js'
