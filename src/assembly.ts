@@ -183,5 +183,5 @@ const CONCERNS_REPLICAS = /\bslave\b/
 /** Fine enough for the shortest deadline, coarse enough that an idle pool costs nothing to speak of. */
 function tickFor({ commandTimeoutMs, holdWritesMs }: Settings): number {
   const shortest = Math.min(commandTimeoutMs || 5_000, holdWritesMs || 2_000)
-  return Math.max(5, Math.min(50, Math.floor(shortest / 10)))
+  return Math.max(5, Math.min(100, Math.floor(shortest / 20)))
 }

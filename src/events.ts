@@ -1,8 +1,37 @@
 import { EventEmitter } from 'eventemitter3'
 import type { Address } from './address.js'
+import { InvalidOptionsError } from './errors.js'
+import { edits } from './nearest.js'
 
-/** The one door to eventemitter3. Its `error` event without a listener does not throw, which R17 relies on. */
-export { EventEmitter as TypedEmitter }
+/**
+ * The one door to eventemitter3, whose `error` event without a listener does not throw, which R17 relies on. A name that
+ * can only be a typo for one of ours is refused; any other name may be listened to, as libraries do.
+ */
+export class TypedEmitter<E extends EventEmitter.ValidEventTypes> extends EventEmitter<E> {
+  override on<T extends EventEmitter.EventNames<E>>(event: T, listener: EventEmitter.EventListener<E, T>): this {
+    refuseTypo(event)
+    return super.on(event, listener)
+  }
+
+  override addListener<T extends EventEmitter.EventNames<E>>(
+    event: T,
+    listener: EventEmitter.EventListener<E, T>,
+  ): this {
+    return this.on(event, listener)
+  }
+
+  override once<T extends EventEmitter.EventNames<E>>(event: T, listener: EventEmitter.EventListener<E, T>): this {
+    refuseTypo(event)
+    return super.once(event, listener)
+  }
+}
+
+function refuseTypo(event: unknown): void {
+  if (typeof event !== 'string' || Object.hasOwn(EVENT_NAMES, event) || event.length < 4) return
+  const meant = Object.keys(EVENT_NAMES).find((name) => edits(event.toLowerCase(), name) <= 2)
+  if (meant === undefined) return
+  throw new InvalidOptionsError('event', `there is no event '${event}'; did you mean '${meant}'?`)
+}
 
 /** Why a shard's connections were made anew. One run has one reason: that of the first trigger. */
 export type RebuildReason =
@@ -116,4 +145,21 @@ export interface PoolEvents {
   reconnecting: () => void
   /** The pool is closed; as node-redis has it. */
   end: () => void
+}
+
+/** Every event there is; the compiler keeps it complete. */
+const EVENT_NAMES: Readonly<Record<keyof PoolEvents, true>> = {
+  failover: true,
+  reconnect: true,
+  'shard-down': true,
+  sentinel: true,
+  'sentinel-state': true,
+  'placement-unchecked': true,
+  'subscription-gap': true,
+  'lease-leak': true,
+  error: true,
+  ready: true,
+  connect: true,
+  reconnecting: true,
+  end: true,
 }

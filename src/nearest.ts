@@ -27,8 +27,8 @@ function plain(word: string): string {
     .replace(/[\s_-]/g, '')
 }
 
-/** Levenshtein distance. */
-function edits(a: string, b: string): number {
+/** Levenshtein distance: how many letters to put in, take out or change. */
+export function edits(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i)
   for (let i = 1; i <= a.length; i++) {
     const next = [i]

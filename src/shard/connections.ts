@@ -56,8 +56,11 @@ const TRUSTED_MS = 1_000
 /** One that was idle for longer must answer a PING within this, in ms. */
 const CHECK_TIMEOUT_MS = 300
 
-/** Dead and outdated connections are swept out this often, so that `min` is refilled soon after a failover. */
-const EVICTION_RUN_MS = 1_000
+/**
+ * Dead, outdated and long idle connections are swept out at least this often, in ms, and `min` is refilled. A borrower never
+ * waits for it, and every run of every shard wakes an idle process.
+ */
+const EVICTION_RUN_MS = 5_000
 
 /**
  * The exclusive connections of one shard: a generic-pool for life. What it needs to be told so that it behaves:
@@ -103,7 +106,7 @@ export class ShardConnections {
         acquireTimeoutMillis: settings.acquireTimeoutMs,
         maxWaitingClients: settings.maxWaiting,
         idleTimeoutMillis: settings.idleTimeoutMs,
-        evictionRunIntervalMillis: EVICTION_RUN_MS,
+        evictionRunIntervalMillis: Math.min(EVICTION_RUN_MS, Math.max(100, settings.idleTimeoutMs / 4)),
         numTestsPerEvictionRun: settings.max,
       },
     )

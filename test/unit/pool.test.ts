@@ -60,4 +60,17 @@ describe('pool: before connect()', () => {
     assert.equal(copy.locate('any'), 'cache-a')
     assert.deepEqual(copy.options, { RESP: 3, database: 3 })
   })
+
+  it('refuses a listener for what can only be a typo of an event, and lets any other name be', () => {
+    const pool = new ShardedSentinelPool(options)
+    for (const method of ['on', 'once', 'addListener'] as const) {
+      assert.throws(() => pool[method]('failvoer' as never, () => {}), {
+        code: 'INVALID_OPTIONS',
+        message: /no event 'failvoer'; did you mean 'failover'/,
+      })
+      pool[method]('close' as never, () => {})
+      pool[method]('invalidate' as never, () => {})
+    }
+    assert.throws(() => pool.withReadFrom('master').on('shard_down' as never, () => {}), /shard-down/)
+  })
 })
