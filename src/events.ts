@@ -60,7 +60,10 @@ export interface FailoverEvent {
   readonly durationMs: number
 }
 
-/** A shard's connections were made anew at the same address: the server restarted, or its connections were cut. */
+/**
+ * A shard's connections were made anew at the same address: the server restarted, or its connections were cut. Or it was not
+ * there when the pool started (`requireAllShards: false`) and has joined.
+ */
 export interface ReconnectEvent {
   readonly shard: string
   readonly address: Address

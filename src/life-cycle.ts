@@ -111,6 +111,19 @@ async function open(core: Core): Promise<void> {
     core.abortConnect = undefined
   }
   emit('ready')
+  for (const shard of assembly.shards) if (shard.address === undefined) announceLate(core, shard)
+}
+
+/** A shard that was not there at the start is down, as any other that has no master, until it joins. */
+function announceLate({ emit }: Core, shard: Shard): void {
+  const reason = 'connect'
+  const startedAt = performance.now()
+  emit('shard-down', { shard: shard.name, address: undefined, reason, cause: shard.lastError })
+  // Never settles where the shard is closed before.
+  void shard.whenReady(new AbortController().signal).then(() => {
+    const durationMs = Math.round(performance.now() - startedAt)
+    emit('reconnect', { shard: shard.name, address: shard.address!, reason, generation: shard.generation, durationMs })
+  })
 }
 
 function lateGuard({ settings, ring, emit }: Core): LateGuard | undefined {

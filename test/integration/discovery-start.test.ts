@@ -60,6 +60,9 @@ describe('the start of a pool', () => {
     await lonely.kill()
     const pool = poolOn(topology, { requireAllShards: false, commandTimeoutMs: 300, placementGuard: 'claim' })
     t.after(() => pool.destroy())
+    const told: [string, string][] = []
+    pool.on('shard-down', ({ shard, reason }) => told.push([`down: ${shard}`, reason]))
+    pool.on('reconnect', ({ shard, reason }) => told.push([`joined: ${shard}`, reason]))
     const { error, tookMs } = await ending(pool.connect())
     assert.equal(error, undefined)
     assert.ok(tookMs < 3_000, `${tookMs} ms`)
@@ -72,6 +75,10 @@ describe('the start of a pool', () => {
     await lonely.start()
     await until('it to join', () => pool.stats().shards[1]!.state === 'ready', 5_000)
     assert.equal(await pool.set(missing, 'joined'), 'OK')
+    assert.deepEqual(told, [
+      ['down: cache-b', 'connect'],
+      ['joined: cache-b', 'connect'],
+    ])
     assert.match(String(await lonely.command('GET', PLACEMENT_KEY)), /cache-b/, 'it was claimed when it joined')
   })
 
