@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { inspect } from 'node:util'
+import { diagnose, inspectTopology } from '../../src/index.js'
 import type { PoolOptions } from '../../src/options.js'
 import { LocalTopology } from '../../src/testing/index.js'
 import { errorsByCode, Load } from '../support/load.js'
@@ -151,7 +152,6 @@ describe('the least rights that the Sentinel documentation gives', () => {
   })
 
   it('nothing that the pool says or shows holds a password, also when all of them are wrong', async () => {
-    data.rotate('data-secret-wrong')
     sentinel.rotate('sentinel-secret-wrong')
     const lost = poolOn(topology, {
       client: { username: 'app', password: 'data-secret-wrong' },
@@ -177,6 +177,28 @@ describe('the least rights that the Sentinel documentation gives', () => {
       assert.equal(error.why, 'WRONGPASS')
       return true
     })
+    for (const [dataPassword, sentinelPassword] of [
+      ['data-secret-2', 'sentinel-secret-2'],
+      ['data-secret-wrong', 'sentinel-secret-2'],
+      ['data-secret-2', 'sentinel-secret-wrong'],
+    ] as const) {
+      const picture = await inspectTopology({
+        masters: topology.masters,
+        sentinels: topology.sentinels,
+        client: { username: 'app', password: dataPassword },
+        sentinelClient: { username: 'client', password: sentinelPassword },
+      })
+      seen.add(picture)
+      seen.add(diagnose(picture))
+    }
+    // And what a dying master makes the pool say.
+    const down = nextEvent(pool, 'shard-down')
+    const load = new Load(pool, ['cache-b'], 'dying')
+    await topology.killMaster('cache-b')
+    seen.add(await down)
+    await until('the next master', () => pool.stats().shards[1]!.state === 'ready')
+    for (const { error } of await load.stop()) if (error !== undefined) seen.add(error)
+    assert.match(seen.text, /WRONGPASS/)
     for (const text of [seen.text, seenToo.text, inspect(wrongData, { depth: 20, showHidden: true })]) {
       assert.doesNotMatch(text, secret)
     }

@@ -23,7 +23,7 @@ describe('TLS on both kinds of server, with a certificate for redis.test only', 
     const key = keyOf(pool, topology.masters[0]!)
     await pool.set(key, 'before')
     const failover = nextEvent(pool, 'failover')
-    const { to } = await topology.failover(topology.masters[0]!)
+    const { to } = await topology.failover(topology.masters[0]!, { until: 'agreed' })
     assert.equal((await failover).to.port, to.port)
     assert.equal(await pool.set(key, 'after'), 'OK')
     assert.equal(await to.command('GET', key), 'after')
