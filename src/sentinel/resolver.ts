@@ -167,7 +167,8 @@ export class SentinelResolver implements MasterSource {
     const address = master.held ? this.#verified.get(masterName)!.address : master.address
     const lists = await this.#panel.replicas(masterName, master.voters.slice(0, 2), request)
     request.signal.throwIfAborted()
-    const instances = lists.find((list) => list !== undefined) ?? []
+    // Sentinels see a replica come back at different moments: one that holds it to be well is enough, as ROLE decides.
+    const instances = lists.flatMap((list) => list ?? [])
     return usableReplicas(instances, {
       ...this.#proof(masterName, address),
       mapAddress: this.#settings.mapAddress,
