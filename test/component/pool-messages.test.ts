@@ -44,6 +44,10 @@ describe('messages that are', () => {
 
   it('lost: the periodic check finds it out without any traffic', async (t) => {
     const world = await fakeWorld(t, { pollIntervalMs: 100 })
+    await until('the subscriptions', () => world.pool.stats().sentinels.every((sentinel) => sentinel.subscribed))
+    // Each of them makes the pool ask as well; from some questions on only the periodic check does.
+    const asked = world.sentinels[0]!.server.commands.length
+    await until('the questions after it', () => world.sentinels[0]!.server.commands.length > asked + 12)
     const followed = nextEvent(world.pool, 'failover', { timeoutMs: 3_000 })
     world.promote()
     assert.equal((await followed).reason, 'periodic-check')
