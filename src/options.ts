@@ -369,6 +369,7 @@ function readPool(value: unknown): Readonly<Required<LeasePoolOptions>> {
 const REFUSED_CLIENT_OPTIONS: Readonly<Record<string, string>> = {
   url: 'the sentinels name the servers; give username, password, database and socket.tls instead',
   disableOfflineQueue: 'the pool has its own bounded waiting',
+  commandsQueueMaxLength: 'use maxInFlight',
   readonly: 'use readFrom',
   clientSideCache: 'a cache would outlive the master it was read from',
   emitInvalidate: 'connections are shared',

@@ -50,7 +50,7 @@ class Pool<
     const names = settings.masters.map(({ name, weight, label }) => ({ name, weight, label }))
     const ring = createRing({ shards: names, ring: options.ring ?? { preset: 'murmur3' } })
     const client = options.client as ClientOptions | undefined
-    const dataFactory = new ConnectionFactory({ commandsQueueMaxLength: settings.maxInFlight, ...client })
+    const dataFactory = new ConnectionFactory({ ...client }, settings.maxInFlight)
     const shards: Shard[] = []
     let onNewGeneration: (shardIndex: number) => void = () => {}
     super({

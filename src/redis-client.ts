@@ -23,7 +23,7 @@ import {
   WatchError,
 } from 'redis'
 import { type Address, formatAddress, normalizeHost } from './address.js'
-import { joinedWritev } from './joined-write.js'
+import { type Wire, wireOptions } from './joined-write.js'
 
 export type {
   CommandParser,
@@ -54,6 +54,7 @@ export type ClientOptions<
   RedisClientOptions<M, F, S, RESP, TM>,
   | 'url'
   | 'disableOfflineQueue'
+  | 'commandsQueueMaxLength'
   | 'readonly'
   | 'clientSideCache'
   | 'emitInvalidate'
@@ -105,6 +106,9 @@ export class Connection {
   readonly ips: readonly string[]
   readonly #raw: RawClient
   readonly #abort: AbortController
+  readonly #wire: Wire
+  #bytesRead = 0
+  #bytesQueued = 0
   #listeners: ((cause: Error) => void)[] = []
   #cause: Error | undefined
 
@@ -160,10 +164,13 @@ export class Connection {
  */
 export class ConnectionFactory {
   readonly #options: ClientOptions
+  readonly #maxQueue: number | undefined
   #template: RawClient | undefined
 
-  constructor(options: ClientOptions = {}) {
+  /** `maxQueue`: most commands that may be queued or in flight on one connection; absent: no bound. */
+  constructor(options: ClientOptions = {}, maxQueue?: number) {
     this.#options = { ...options }
+    this.#maxQueue = maxQueue
   }
 
   get keyPrefix(): RedisArgument | undefined {
@@ -222,15 +229,17 @@ export class ConnectionFactory {
       ...(rest.name === undefined && settings.name !== undefined ? { name: settings.name } : {}),
       clientInfoTag: rest.clientInfoTag ?? 'sharded-sentinel-pool',
       maintNotifications: 'disabled',
-      // A default time-out costs node-redis one AbortSignal a command; the shard keeps its own deadline.
-      commandOptions: { ...commandOptions, timeout: undefined },
+      commandsQueueMaxLength: this.#maxQueue,
+      // The others are one call's: `asap` would turn round what must stay in order (MULTI … EXEC, a fence behind its calls),
+      // a signal would end the pool's own questions too. A default time-out costs node-redis one AbortSignal a command.
+      commandOptions: { typeMapping: commandOptions?.typeMapping, timeout: undefined },
       socket: {
         ...socket,
         host: address.host,
         port: address.port,
         signal,
         lookup: recording(lookup ?? systemLookup, ips),
-        writev: joinedWritev,
+        ...wireOptions(wire),
         connectTimeout: Math.max(1, settings.timeoutMs),
         reconnectStrategy: false,
       },

@@ -86,6 +86,7 @@ describe('options', () => {
   it('refuse client options that the pool decides itself, and say why', () => {
     refused({ ...least, client: { url: 'redis://x' } }, 'client.url', /sentinels name the servers/)
     refused({ ...least, client: { socket: { host: 'x' } } }, 'client.socket.host', /decided by the pool/)
+    refused({ ...least, client: { commandsQueueMaxLength: 10 } }, 'client.commandsQueueMaxLength', /use maxInFlight/)
     refused({ ...least, client: { clientSideCache: {} } }, 'client.clientSideCache', /cache/)
     refused({ ...least, sentinelClient: { url: 'redis://x' } }, 'sentinelClient.url', /sentinels/)
   })
