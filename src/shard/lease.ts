@@ -1,5 +1,12 @@
 import { bounded } from '../async/deadline.js'
-import { CommandTimeoutError, ConnectionLostError, type LeaseEnd, LeaseReleasedError, type Outcome } from '../errors.js'
+import {
+  CommandTimeoutError,
+  ConnectionLostError,
+  type LeaseEnd,
+  LeaseReleasedError,
+  type Outcome,
+  UnsupportedCommandError,
+} from '../errors.js'
 import { AbortError, type Connection, type ErrorReply, type NodeClient, type RedisArgument } from '../redis-client.js'
 import type { CallOptions, LeasePort, LeaseState } from './call.js'
 import { classifyFailure } from './failure.js'
@@ -10,7 +17,7 @@ import { classifyFailure } from './failure.js'
  * WATCH is not among them: it is undone with UNWATCH. Nor is the method `multi()`: it sends MULTI … EXEC as one.
  */
 const LEAVES_A_MARK =
-  /^(select|auth|hello|reset|monitor|multi|client_?(setname|reply|tracking|caching|no_?evict|no_?touch|setinfo|kill|pause)|p?subscribe|s_?subscribe|readonly|readwrite|asking|script_?debug|quit|close|destroy|disconnect|swapdb|failover|replicaof|slaveof|shutdown|debug)$/i
+  /^(select|auth|hello|reset|monitor|multi|client_?(setname|reply|tracking|caching|no[_-]?evict|no[_-]?touch|setinfo|kill|pause)|p?subscribe|s_?subscribe|readonly|readwrite|asking|script_?debug|quit|close|destroy|disconnect|swapdb|failover|replicaof|slaveof|shutdown|debug)$/i
 
 /** Commands that wait on the server by their nature. Their names begin so, and no other's do. */
 const WAITS = /^(b(l|r|z)(m?pop|move|pop|poplpush)|xread|wait|monitor|client_?pause)/i
@@ -234,6 +241,8 @@ export class Lease implements LeasePort {
     method: (...args: unknown[]) => unknown,
     args: unknown[],
   ): unknown {
+    const refusal = kind === 'client' ? REFUSED.get(name.toLowerCase()) : undefined
+    if (refusal !== undefined) throw new UnsupportedCommandError(name, refusal)
     const touchesServer = kind === 'client' ? !EVENT_METHOD.test(name) : /^(exec|next)/i.test(name)
     if (touchesServer && this.#state !== 'active') {
       const error = this.#endedError('not-sent')
@@ -244,11 +253,20 @@ export class Lease implements LeasePort {
     const result = method.apply(object, args)
     if (result instanceof Promise) return this.#track(name, mayWait(name, args), result)
     if (typeof result !== 'object' || result === null || result === object) return result
-    return this.#guard(result, /^with/.test(name) ? 'client' : 'chain')
+    // A connection of its own, which the caller owns.
+    if (/^duplicate$/i.test(name)) return result
+    // A chain leads to chains; a client to clients (views), but for what collects commands or pages.
+    return this.#guard(result, kind === 'chain' || MAKES_A_CHAIN.test(name) ? 'chain' : 'client')
   }
 }
 
 const EVENT_METHOD =
   /^(on|once|off|addListener|removeListener|removeAllListeners|emit|listenerCount|listeners|ref|unref)$/
+const MAKES_A_CHAIN = /^(multi|\w+Iterator)$/i
+/** What would hand out a client behind which the lease's guard does not reach. By name in lower case, with what to do instead. */
+const REFUSED: ReadonlyMap<string, string> = new Map([
+  ['legacy', 'its calls would outlive the lease; use the promises of the client itself'],
+  ['createpool', 'a lease is one connection; take more of them with `pool.use(key, …)`'],
+])
 /** Methods that hand out an object now rather than a promise. */
-const MAKES_AN_OBJECT = /^(multi|with\w+|\w+Iterator|duplicate|createPool|legacy|asap)$/i
+const MAKES_AN_OBJECT = /^(multi|with\w+|\w+Iterator|duplicate|asap)$/i

@@ -42,6 +42,11 @@ function client(stub: StubConnection): void {
       return chain
     },
     withTypeMapping: () => ({ get: method('GET') }),
+    asap: () => ({ get: method('GET'), select: method('SELECT') }),
+    somethingNew: () => ({ get: method('GET') }),
+    legacy: () => ({ get: method('GET') }),
+    createPool: () => ({ get: method('GET') }),
+    duplicate: () => ({ destroy: () => 'destroyed' }),
     *values() {
       yield 1
     },
@@ -62,6 +67,11 @@ interface Methods {
   on(event: string, listener: () => void): Methods
   multi(): { get(key: string): { exec(): Promise<unknown> }; exec(): Promise<unknown> }
   withTypeMapping(mapping: object): { get(key: string): Promise<unknown> }
+  asap(): { get(key: string): Promise<unknown>; select(n: string): Promise<unknown> }
+  somethingNew(): { get(key: string): Promise<unknown> }
+  legacy(): unknown
+  createPool(): unknown
+  duplicate(): { destroy(): unknown }
 }
 
 function lease({ reply = () => 'OK' as unknown, commandTimeoutMs = 1_000 } = {}) {
@@ -111,6 +121,23 @@ describe('lease: it ends exactly once', () => {
     assert.deepEqual(stub.sent, [])
   })
 
+  it('whatever the client hands out ends with the lease, but for a duplicate, which is a connection of its own', async () => {
+    const { unit, client, stub } = lease()
+    const views = [client.asap(), client.somethingNew()]
+    const duplicate = client.duplicate()
+    assert.equal(await views[0]!.get('k'), 'OK')
+    await unit.release()
+    for (const view of views) await assert.rejects(view.get('k'), ended('released'))
+    assert.deepEqual(stub.sent, ['GET'])
+    assert.equal(duplicate.destroy(), 'destroyed')
+  })
+
+  it('what the guard cannot see through is refused: legacy mode, and a pool made of one lease', () => {
+    const { client } = lease()
+    assert.throws(() => client.legacy(), { code: 'UNSUPPORTED_COMMAND', command: 'legacy' })
+    assert.throws(() => client.createPool(), { code: 'UNSUPPORTED_COMMAND', command: 'createPool' })
+  })
+
   it('a second release is refused and gives nothing back twice', async () => {
     const { unit, returned } = lease()
     await unit.release()
@@ -152,6 +179,7 @@ describe('lease: it ends exactly once', () => {
 describe('lease: what leaves a mark is not handed on', () => {
   const marks: [string, (client: Methods) => Promise<unknown>][] = [
     ['SELECT', (c) => c.select('2')],
+    ['SELECT by the view that jumps the queue', (c) => c.asap().select('2')],
     ['CLIENT SETNAME', (c) => c.clientSetName('me')],
     ['a subscription', (c) => c.subscribe('news')],
     ['a subscription that was taken back', (c) => c.subscribe('news').then(() => c.unsubscribe())],
@@ -159,6 +187,8 @@ describe('lease: what leaves a mark is not handed on', () => {
     ['a raw MULTI', (c) => c.sendCommand(['MULTI'])],
     ['a raw WATCH', (c) => c.sendCommand(['WATCH', 'k'])],
     ['a raw CLIENT REPLY', (c) => c.sendCommand(['CLIENT', 'REPLY', 'OFF'])],
+    ['a raw CLIENT NO-TOUCH', (c) => c.sendCommand(['CLIENT', 'NO-TOUCH', 'ON'])],
+    ['a raw CLIENT NO-EVICT', (c) => c.sendCommand(['client', 'no-evict', 'on'])],
     ['a raw AUTH', (c) => c.sendCommand(['AUTH', 'u', 'p'])],
   ]
   for (const [what, mark] of marks) {
