@@ -79,8 +79,8 @@ export class ProxyLink {
 
   /** Both sides get a TCP reset. */
   reset(): void {
-    this.#client.resetAndDestroy()
-    this.#server?.resetAndDestroy()
+    resetSocket(this.#client)
+    if (this.#server) resetSocket(this.#server)
     this.destroy()
   }
 
@@ -114,6 +114,16 @@ export class ProxyLink {
     if (!this.#tap?.atBoundary) return
     for (const bytes of this.#forged.splice(0)) this.#client.write(bytes)
   }
+}
+
+/**
+ * A handle cannot be reset while its shutdown is on its way (EINVAL). Node takes it for closed even so: the descriptor stays
+ * open, and the process spins for ever when it comes to its end. Such a socket is closed in the ordinary way.
+ */
+function resetSocket(socket: Socket): void {
+  const shutting = socket.writableEnded && !socket.writableFinished && socket.writableLength === 0
+  if (shutting) socket.destroy()
+  else socket.resetAndDestroy()
 }
 
 /** One direction of a link. Keeps order and back-pressure, also when the delay changes under way. */
