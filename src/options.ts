@@ -1,5 +1,5 @@
 /* Longer than most: every option, its default and its check stand in one file, so that none can be forgotten. */
-import { type Address, addressKey, formatAddress, isPort, parseAddress } from './address.js'
+import { type Address, addressKey, isPort, parseAddress } from './address.js'
 import { InvalidOptionsError } from './errors.js'
 import { suggestion } from './nearest.js'
 import type {
@@ -401,9 +401,4 @@ function readAddressMap(value: unknown): (address: Address) => Address {
     map.set(addressKey(readAddress(from, path, REDIS_PORT)), readAddress(to, path, REDIS_PORT))
   }
   return (address) => map.get(addressKey(address)) ?? address
-}
-
-/** For people: never shows credentials, since settings hold none. */
-export function describeSettings(settings: Settings): string {
-  return `${settings.masters.map((m) => m.name).join(', ')} by ${settings.sentinels.map(formatAddress).join(', ')}`
 }

@@ -1,5 +1,3 @@
-export { sleep } from './sleep.js'
-
 export interface BackoffSettings {
   /** First wait in ms, before jitter. */
   readonly minMs: number
@@ -23,7 +21,6 @@ export class Backoff {
   readonly #factor: number
   readonly #jitter: number
   readonly #random: () => number
-  #attempts = 0
   #ceiling: number
 
   constructor(settings: BackoffSettings) {
@@ -35,22 +32,15 @@ export class Backoff {
     this.#ceiling = Math.min(this.#minMs, this.#maxMs)
   }
 
-  /** How often `next` was called since the last `reset`. */
-  get attempts(): number {
-    return this.#attempts
-  }
-
   /** The next wait in ms. */
   next(): number {
     const ceiling = this.#ceiling
-    this.#attempts++
-    // The ceiling is kept instead of computed from the attempts: a power of a large count overflows to Infinity.
+    // The ceiling is kept instead of computed from a count: a power of a large count overflows to Infinity.
     this.#ceiling = Math.min(ceiling * this.#factor, this.#maxMs)
     return ceiling * (1 - this.#jitter * this.#random())
   }
 
   reset(): void {
-    this.#attempts = 0
     this.#ceiling = Math.min(this.#minMs, this.#maxMs)
   }
 }

@@ -1,4 +1,5 @@
-import { Backoff, sleep } from '../async/backoff.js'
+import { Backoff } from '../async/backoff.js'
+import { sleep } from '../async/sleep.js'
 import type { Subscription, SubscriptionGap, SubscriptionKind } from './pub-sub.js'
 
 /** What of a connection the subscriptions use; `Connection` of redis-client.ts is one. */

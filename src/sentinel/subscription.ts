@@ -1,5 +1,6 @@
-import { Backoff, sleep } from '../async/backoff.js'
+import { Backoff } from '../async/backoff.js'
 import { bounded } from '../async/deadline.js'
+import { sleep } from '../async/sleep.js'
 import { type Connection, type ConnectionFactory, describeFailure } from '../redis-client.js'
 import { nameOf, type SentinelEntry, type SentinelList } from './list.js'
 import { channels, leastChannels } from './messages.js'

@@ -139,25 +139,3 @@ function asTyped(error: unknown, settings: ProofSettings): Error {
   if (error instanceof RoleMismatchError) return error
   return unreachable(settings.masterName, settings.address, settings.announced ?? settings.address, error)
 }
-
-/**
- * The proof alone, for a connection that is open already. Does not destroy it.
- * @throws RoleMismatchError when it is no master (or not yet); MasterUnreachableError when it does not answer in time.
- */
-export async function verifyMaster(
-  connection: Connection,
-  masterName: string,
-  request: { readonly timeoutMs: number; readonly signal?: AbortSignal | undefined },
-): Promise<void> {
-  const { address } = connection
-  let answer: Role | NotYet
-  try {
-    answer = await askRole(connection, request.timeoutMs, request.signal)
-  } catch (error) {
-    request.signal?.throwIfAborted()
-    throw unreachable(masterName, address, address, error)
-  }
-  if (answer.role !== 'master') {
-    throw new RoleMismatchError(masterName, address, answer.role === 'not-yet' ? answer.reply : answer.role)
-  }
-}
