@@ -33,6 +33,26 @@ export function joinedWritev(this: Socket, chunks: readonly Chunk[], done: Done)
   _write.call(this, text, 'utf8', done)
 }
 
+/** What is seen of a connection's socket, which node-redis keeps to itself. */
+export interface Wire {
+  /** Undefined until something was written, and with TLS, whose sockets take no functions of ours. */
+  socket: Socket | undefined
+}
+
+/** The two write functions of one connection, as socket options: they join its chunks, and learn which socket it is. */
+export function wireOptions(wire: Wire) {
+  return {
+    write(this: Socket, chunk: string | Uint8Array, encoding: string, done: Done): void {
+      wire.socket = this
+      _write.call(this, chunk, encoding, done)
+    },
+    writev(this: Socket, chunks: readonly Chunk[], done: Done): void {
+      wire.socket = this
+      joinedWritev.call(this, chunks, done)
+    },
+  }
+}
+
 /** Runs of small chunks are joined, bytes too; a large one goes as it is. */
 function joinWithBytes(socket: Socket, chunks: readonly Chunk[], done: Done): void {
   const joined: Chunk[] = []

@@ -113,10 +113,11 @@ export class Connection {
   #cause: Error | undefined
 
   /** Use `ConnectionFactory.open`. */
-  constructor(address: Address, raw: RawClient, abort: AbortController, ips: readonly string[]) {
+  constructor(address: Address, raw: RawClient, abort: AbortController, ips: readonly string[], wire: Wire) {
     this.address = address
     this.client = raw
     this.ips = ips
+    this.#wire = wire
     this.#raw = raw
     this.#abort = abort
     raw.on('error', (error: Error) => this.destroy(error))
@@ -134,6 +135,18 @@ export class Connection {
 
   send(args: readonly RedisArgument[], options?: SendOptions): Promise<unknown> {
     return this.client.sendCommand(args, options)
+  }
+
+  /** True when bytes have come in or left since it was last asked. Never with TLS, whose socket is not seen. */
+  moved(): boolean {
+    const { socket } = this.#wire
+    if (socket === undefined) return false
+    // What the system has not taken yet; Node's own socket time-out goes by the same figure.
+    const queued = (socket as unknown as { _handle?: { writeQueueSize?: number } | null })._handle?.writeQueueSize ?? 0
+    const moved = socket.bytesRead > this.#bytesRead || queued < this.#bytesQueued
+    this.#bytesRead = socket.bytesRead
+    this.#bytesQueued = queued
+    return moved
   }
 
   /** Calls back once, in the same tick as the end; at once when it has ended already. Returns what takes it back. */
@@ -202,8 +215,9 @@ export class ConnectionFactory {
     settings.signal?.throwIfAborted()
     const abort = new AbortController()
     const ips: string[] = isIP(address.host) === 0 ? [] : [address.host]
-    const raw = this.template().duplicate(this.#clientOptions(address, settings, abort.signal, ips))
-    const connection = new Connection(address, raw, abort, ips)
+    const wire: Wire = { socket: undefined }
+    const raw = this.template().duplicate(this.#clientOptions(address, settings, abort.signal, ips, wire))
+    const connection = new Connection(address, raw, abort, ips, wire)
     const timer = setTimeout(() => connection.destroy(timeoutError(address, settings.timeoutMs)), settings.timeoutMs)
     const onAbort = () => connection.destroy(settings.signal?.reason as Error)
     settings.signal?.addEventListener('abort', onAbort, { once: true })
@@ -221,7 +235,13 @@ export class ConnectionFactory {
     }
   }
 
-  #clientOptions(address: Address, settings: OpenSettings, signal: AbortSignal, ips: string[]): RedisClientOptions {
+  #clientOptions(
+    address: Address,
+    settings: OpenSettings,
+    signal: AbortSignal,
+    ips: string[],
+    wire: Wire,
+  ): RedisClientOptions {
     const { socket, commandOptions, ...rest } = this.#options
     const { lookup } = (socket ?? {}) as { lookup?: LookupFunction }
     const own = {

@@ -75,7 +75,13 @@ export interface ShardPort {
     since?: number,
   ): Promise<readonly unknown[]>
   /** Takes an exclusive connection. See `lease.ts`. */
-  acquire(options?: { timeoutMs?: number | undefined }): Promise<LeasePort>
+  acquire(options?: AcquireOptions): Promise<LeasePort>
+}
+
+/** What ends the wait for an exclusive connection sooner than `pool.acquireTimeoutMs`. */
+export interface AcquireOptions {
+  readonly timeoutMs?: number | undefined
+  readonly signal?: AbortSignal | undefined
 }
 
 /** `active` while the lease lasts; then how it ended. */

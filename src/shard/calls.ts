@@ -72,7 +72,8 @@ export class Calls {
 
   /** Sends now, or waits for a master and sends then. */
   send(args: Args, profile: CommandProfile, options: CallOptions | undefined): Promise<unknown> {
-    return this.#send(args, profile, options, this.#deadline(this.#clock.now, options))
+    // The real clock: after a stall of this process the coarse one would give the call a deadline that is over.
+    return this.#send(args, profile, options, this.#deadline(this.#clock.refresh(), options))
   }
 
   /** Repeats a call that failed with `failure` until it is answered, its deadline comes, or it may not be repeated. */
@@ -279,7 +280,7 @@ export class Calls {
     if (timeoutMs >= this.#settings.commandTimeoutMs - 2 * this.#clock.tickMs) return reply
     const onTimeout = () => {
       this.#link.suspect(sentOn)
-      return this.#counted(new CommandTimeoutError(this.#shard, profile.name, this.#timeoutMs(options), 'unknown'))
+      return new CommandTimeoutError(this.#shard, profile.name, this.#timeoutMs(options), 'unknown')
     }
     return bounded(reply, { timeoutMs: Math.max(0, timeoutMs), onTimeout })
   }
@@ -304,7 +305,10 @@ export class Calls {
       if (this.#clock.refresh() >= deadline) break
       if (options?.abortSignal?.aborted) throw new AbortError()
       try {
-        return { reply: await replica.send(args, this.#optionsFor(options)) }
+        const leftMs = Math.min(Math.max(0, deadline - this.#clock.refresh()), 2 ** 31 - 1)
+        const onTimeout = () => new Error('the replica did not answer in time')
+        const reply = replica.send(args, this.#optionsFor(options))
+        return { reply: await bounded(reply, { timeoutMs: leftMs, onTimeout }) }
       } catch (error) {
         const kind = classifyFailure(error)
         if (kind === 'answered' || kind === 'caller') throw error

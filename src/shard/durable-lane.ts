@@ -1,12 +1,17 @@
 import { bounded } from '../async/deadline.js'
-import { LeaseReleasedError, NotReplicatedError } from '../errors.js'
+import { LeaseReleasedError, NotReplicatedError, ShardUnavailableError } from '../errors.js'
 import { ClientClosedError, type RedisArgument, type TypeMapping } from '../redis-client.js'
 import type { CommandProfile, ReplicaAck } from './call.js'
 import type { Lease } from './lease.js'
+import type { MasterLink } from './master-link.js'
 
 export interface DurableLaneSettings {
   readonly shard: string
-  acquire(): Promise<Lease>
+  /** Most writes that may wait to go out; above it they fail at once (R12). */
+  readonly maxWaiting: number
+  /** Tells when the shard takes writes: not while a failover is announced, not without a master. */
+  readonly link: Pick<MasterLink, 'usable' | 'connectionFor'>
+  acquire(timeoutMs: number): Promise<Lease>
 }
 
 interface DurableWrite {
@@ -20,6 +25,8 @@ interface DurableWrite {
   readonly resolve: (reply: unknown) => void
   readonly reject: (error: unknown) => void
 }
+
+const WRITE: CommandProfile = { name: 'durable write', readOnly: false }
 
 /** More would make the first of a batch wait long for the last. */
 const MAX_BATCH = 1_000
@@ -52,6 +59,11 @@ export class DurableLane {
     deadline: number,
     onSent: () => boolean,
   ): Promise<unknown> {
+    const { shard, maxWaiting } = this.#settings
+    const waiting = this.#queue.length
+    if (waiting >= maxWaiting) {
+      return Promise.reject(new ShardUnavailableError(shard, 'too-many-waiting', waiting))
+    }
     return new Promise((resolve, reject) => {
       this.#queue.push({ args, profile, ack, typeMapping, deadline, onSent, resolve, reject })
       if (!this.#running) void this.#run()
@@ -62,26 +74,50 @@ export class DurableLane {
     this.#running = true
     // What is written in this turn goes out together.
     await Promise.resolve()
-    while (this.#queue.length > 0) {
-      const first = this.#queue[0]!
-      const fits = (write: DurableWrite) =>
-        write.ack.replicas === first.ack.replicas && write.ack.timeoutMs === first.ack.timeoutMs
-      const end = this.#queue.findIndex((write, i) => i === MAX_BATCH || !fits(write))
-      const batch = this.#queue.splice(0, end === -1 ? this.#queue.length : end)
-      await this.#send(batch, first.ack)
+    for (let batch = this.#next(); batch.length > 0; batch = this.#next()) {
+      const lease = await this.#connection(batch)
+      if (lease !== undefined) await this.#send(batch, batch[0]!.ack, lease)
     }
     this.#running = false
   }
 
-  /** Settles every write of the batch; never rejects. */
-  async #send(gathered: readonly DurableWrite[], ack: ReplicaAck): Promise<void> {
-    let lease: Lease
+  /**
+   * The writes that go out together next: those that ask for the same, and have the time to wait for it. Others go alone, so
+   * that nobody's wait is cut short by somebody in a hurry. Those whose callers have been told meanwhile are let go.
+   */
+  #next(): DurableWrite[] {
+    const now = performance.now()
+    this.#queue = this.#queue.filter((write) => write.deadline > now)
+    const [first] = this.#queue
+    if (first === undefined) return []
+    const { replicas, timeoutMs } = first.ack
+    const hasTime = (write: DurableWrite) => write.deadline - now >= timeoutMs
+    const fits = (write: DurableWrite) =>
+      write.ack.replicas === replicas && write.ack.timeoutMs === timeoutMs && hasTime(write)
+    const end = hasTime(first) ? this.#queue.findIndex((write, i) => i === MAX_BATCH || !fits(write)) : 1
+    return this.#queue.splice(0, end === -1 ? this.#queue.length : end)
+  }
+
+  /** Waits until the shard takes writes, and for a connection. undefined: the batch has been rejected. */
+  async #connection(batch: readonly DurableWrite[]): Promise<Lease | undefined> {
+    const { link, acquire } = this.#settings
+    const deadline = Math.max(...batch.map((write) => write.deadline))
     try {
-      lease = await this.#settings.acquire()
+      for (;;) {
+        await link.connectionFor(WRITE, deadline)
+        const lease = await acquire(Math.min(2 ** 31 - 1, Math.max(1, deadline - performance.now())))
+        // A failover may have been announced while the connection was waited for.
+        if (link.usable(WRITE) !== undefined) return lease
+        await lease.release().catch(() => {})
+      }
     } catch (error) {
-      for (const write of gathered) write.reject(error)
-      return
+      for (const write of batch) write.reject(error)
+      return undefined
     }
+  }
+
+  /** Settles every write of the batch; never rejects. */
+  async #send(gathered: readonly DurableWrite[], ack: ReplicaAck, lease: Lease): Promise<void> {
     const batch = gathered.filter((write) => write.onSent())
     if (batch.length === 0) return lease.release().catch(() => {})
     const deadline = Math.min(...batch.map((write) => write.deadline))

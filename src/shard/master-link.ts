@@ -28,6 +28,8 @@ export interface LinkListener {
   }): void
   onDown(reason: RebuildReason, cause: Error): void
   onAttemptFailed(error: Error): void
+  /** There is a verified master again, be it the same one as before. */
+  onReady(): void
 }
 
 export interface MasterLinkSettings {
@@ -37,6 +39,8 @@ export interface MasterLinkSettings {
   readonly factory: ConnectionFactory
   readonly clock: CoarseClock
   readonly listener: LinkListener
+  /** Calls of the shard that have ended: what moves while a connection is only slow. */
+  answered(): number
 }
 
 const PING: readonly RedisArgument[] = ['PING']
@@ -59,6 +63,7 @@ export class MasterLink {
   readonly #factory: ConnectionFactory
   readonly #clock: CoarseClock
   readonly #listener: LinkListener
+  readonly #answered: () => number
   readonly #rebuilder: Rebuilder
   readonly #room: WaitingRoom
   #state: ShardState = 'connecting'
@@ -83,6 +88,7 @@ export class MasterLink {
     this.#factory = options.factory
     this.#clock = options.clock
     this.#listener = options.listener
+    this.#answered = options.answered
     this.#rebuilder = new Rebuilder({
       masterName: name,
       source: options.source,
@@ -169,8 +175,10 @@ export class MasterLink {
     // The first search asks the sentinels itself: what the first subscription makes us ask beside it is nothing new.
     if (this.#state === 'connecting' && trigger.reason === 'watch-gap' && this.#rebuilder.running) return
     if (news !== undefined) {
-      // The same switch, told by the next sentinel: done already (R4).
-      if (this.#state === 'ready' && this.#isHere(news)) return
+      // The same switch, told by the next sentinel: done already (R4). And a check names the old node until the switch is
+      // announced: while a failover is followed ahead of that, or a dead master is waited out, it is no news.
+      const isCheck = trigger.reason === 'periodic-check' || trigger.reason === 'watch-gap'
+      if ((isCheck || this.#state === 'ready') && this.#isHere(news)) return
       this.#hold()
     }
     this.#rebuilder.trigger({ ...trigger, followMs: this.#settings.holdWritesMs })
@@ -253,7 +261,10 @@ export class MasterLink {
     if (next === this.#state) return
     this.#state = next
     this.open = next === 'ready' && this.#shared.length === 1 ? this.#shared[0] : undefined
-    if (next === 'ready') this.#room.open()
+    if (next === 'ready') {
+      this.#room.open()
+      this.#listener.onReady()
+    }
   }
 
   /** True when it brought a new generation. */
@@ -323,6 +334,7 @@ export class MasterLink {
       durationMs: Math.round(performance.now() - since.at),
     })
     this.#room.open()
+    this.#listener.onReady()
     // It may have ended between the proof and now.
     if (verified.connection.ended) this.lost('connection-lost', verified.connection.cause!)
   }
@@ -338,6 +350,7 @@ export class MasterLink {
         if (generation !== this.#generation || !this.#shared.includes(shared)) return
         this.lost(shared.timedOut ? 'call-timeout' : 'connection-lost', cause)
       },
+      answered: this.#answered,
       onLate: () => this.#rebuilder.trigger({ reason: 'call-timeout' }),
       onRoundTrip: (ms) => this.roundTrips.add(ms),
     })

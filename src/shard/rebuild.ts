@@ -71,6 +71,8 @@ export class Rebuilder {
     if (news === undefined || (known !== undefined && sameAddress(news, known))) return
     // The run keeps its first reason; only where to look changes.
     this.#newer = { ...trigger, reason: running.trigger.reason }
+    // A selection that is being followed is bounded and proves itself; a late or lying announcement waits for its end.
+    if (running.trigger.candidate !== undefined && trigger.candidate === undefined) return
     running.abort.abort(new Superseded())
   }
 

@@ -4,15 +4,15 @@ import { sameAddress } from '../address.js'
 import { Backoff } from '../async/backoff.js'
 import type { CoarseClock } from '../async/clock.js'
 import { bounded } from '../async/deadline.js'
-import { PoolClosedError } from '../errors.js'
+import { AcquireTimeoutError, PoolClosedError, ShardUnavailableError } from '../errors.js'
 import type { FailoverEvent, LeaseLeakEvent, ReconnectEvent, ShardDownEvent, ShardState } from '../events.js'
 import type { Settings } from '../options.js'
 import type { Connection, ConnectionFactory, RedisArgument, SendOptions } from '../redis-client.js'
 import { connectMaster, type MasterSource } from '../sentinel/index.js'
 import type { ShardStats } from '../stats.js'
-import type { CallOptions, CommandProfile, ShardPort } from './call.js'
+import type { AcquireOptions, CallOptions, CommandProfile, ShardPort } from './call.js'
 import { Calls } from './calls.js'
-import { ShardConnections } from './connections.js'
+import { ShardConnections, type Slot } from './connections.js'
 import { DurableLane } from './durable-lane.js'
 import { reasonOf } from './failure.js'
 import { Lease } from './lease.js'
@@ -82,8 +82,10 @@ export class Shard implements ShardPort {
       listener: {
         onRetarget: (change) => this.#retargeted(change),
         onAttemptFailed: (error) => this.#listener.onAttemptFailed(name, error),
+        onReady: () => this.#ready(),
         onDown: (reason, cause) => this.#listener.onDown({ shard: name, address: this.address, reason, cause }),
       },
+      answered: () => this.settled,
     })
     this.#replicas = new ReplicaSet({ ...options, serving: () => this.state === 'ready' })
     this.#masterOnly = settings.readFrom === 'master'
@@ -92,7 +94,9 @@ export class Shard implements ShardPort {
       sendOptions: this.#sendOptions,
       link: this.#link,
     }
-    const durable = new DurableLane({ shard: name, acquire: () => this.acquire() })
+    const { maxWaiting } = settings.pool
+    const acquire = (timeoutMs: number) => this.acquire({ timeoutMs })
+    const durable = new DurableLane({ shard: name, maxWaiting, link: this.#link, acquire })
     this.#calls = new Calls({
       shard: name,
       settings,
@@ -203,10 +207,30 @@ export class Shard implements ShardPort {
     }
   }
 
-  /** Takes an exclusive connection. @throws AcquireTimeoutError, ShardUnavailableError, PoolClosedError */
-  async acquire(): Promise<Lease> {
+  /**
+   * Takes an exclusive connection. A time-out of the caller's own, or a signal, ends the wait sooner than
+   * `pool.acquireTimeoutMs`; what comes too late then goes back.
+   * @throws AcquireTimeoutError, ShardUnavailableError, PoolClosedError, the signal's reason
+   */
+  async acquire(options?: AcquireOptions): Promise<Lease> {
     if (this.state === 'closed') throw new PoolClosedError()
-    const slot = await this.#connections.acquire()
+    options?.signal?.throwIfAborted()
+    const coming = this.#connections.acquire()
+    if (options?.timeoutMs === undefined && options?.signal === undefined) return this.#lend(await coming)
+    const timeoutMs = Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, this.#settings.pool.acquireTimeoutMs)
+    const onTimeout = () => new AcquireTimeoutError(this.name, timeoutMs, this.#connections.picture())
+    try {
+      return this.#lend(await bounded(coming, { timeoutMs, onTimeout, signal: options.signal }))
+    } catch (error) {
+      coming.then(
+        (slot) => this.#connections.giveBack(slot, true),
+        () => {},
+      )
+      throw error
+    }
+  }
+
+  #lend(slot: Slot & { readonly connection: Connection }): Lease {
     const { generation } = slot
     const lease = new Lease({
       shard: this.name,
@@ -233,7 +257,16 @@ export class Shard implements ShardPort {
    * the shard's generation. Rejects within a bound; the caller destroys it.
    */
   async openSubscriber(): Promise<Connection> {
-    const { connection } = await this.#openOwn('subscriber', this.#abort.signal)
+    const timeoutMs = this.#settings.commandTimeoutMs || 5_000
+    const late = new ShardUnavailableError(this.name, 'no-master', 0, { cause: this.lastError })
+    const limit = new AbortController()
+    const timer = setTimeout(() => limit.abort(late), timeoutMs)
+    const onClosed = () => limit.abort(this.#abort.signal.reason)
+    this.#abort.signal.addEventListener('abort', onClosed, { once: true })
+    const { connection } = await this.#openOwn('subscriber', limit.signal).finally(() => {
+      clearTimeout(timer)
+      this.#abort.signal.removeEventListener('abort', onClosed)
+    })
     const watched = new SharedConnection(connection, this.clock.refresh(), {
       generation: this.#link.generation,
       commandTimeoutMs: this.#settings.commandTimeoutMs,
@@ -287,6 +320,12 @@ export class Shard implements ShardPort {
       signal.addEventListener('abort', onAbort, { once: true })
       this.#whenReady.push(finish)
     })
+  }
+
+  #ready(): void {
+    const waiting = this.#whenReady
+    this.#whenReady = []
+    for (const resolve of waiting) resolve()
   }
 
   /** Waits for leases and calls in flight, at most `timeoutMs`, then destroys what is left. */
@@ -350,9 +389,6 @@ export class Shard implements ShardPort {
     this.#connections.start()
     for (const subscriber of this.#subscribers) subscriber.destroy(cause)
     if (this.#replicas.inUse) this.#replicas.retarget(to)
-    const waiting = this.#whenReady
-    this.#whenReady = []
-    for (const resolve of waiting) resolve()
     if (from === undefined) return
     if (sameAddress(from, to)) {
       this.#reconnects++

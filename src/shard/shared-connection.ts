@@ -9,7 +9,9 @@ export interface SharedConnectionSettings {
   readonly tickMs: number
   /** The connection is gone, and all that was in flight on it has been rejected. */
   onLost(connection: SharedConnection, cause: Error): void
-  /** An answer is late enough to be suspicious; the connection still stands. Once per lateness. */
+  /** Calls of the shard that have ended; undefined where nobody counts them. */
+  answered?(): number
+  /** An answer is late enough to be suspicious, and nothing moves; the connection still stands. Once per lateness. */
   onLate(connection: SharedConnection): void
   /** A fence was answered, so long after it was sent, in ms. */
   onRoundTrip?(ms: number): void
@@ -44,6 +46,9 @@ export class SharedConnection {
   #fences: Fence[] = []
   #lastFence: number
   #lastTick: number
+  /** When something last moved on the connection: bytes came or left, or a call was answered. */
+  #lastSign: number
+  #answeredBefore = 0
   #lateReported = false
   #timedOut = false
   /** Calls sent in all; a change since the last fence is what makes the next one necessary. */
@@ -60,6 +65,7 @@ export class SharedConnection {
     this.#lateMs = Math.min(500, this.#overdueMs / 2)
     this.#lastFence = now
     this.#lastTick = now
+    this.#lastSign = now
     connection.onEnd((cause) => settings.onLost(this, cause))
   }
 
@@ -94,7 +100,8 @@ export class SharedConnection {
         this.destroy(new Error(`no answer for ${Math.round(age)} ms`))
         return
       }
-      if (age >= this.#lateMs && !this.#lateReported) {
+      this.#lookForSigns(now)
+      if (age >= this.#lateMs && now - this.#lastSign >= this.#lateMs && !this.#lateReported) {
         this.#lateReported = true
         this.#settings.onLate(this)
       }
@@ -111,6 +118,16 @@ export class SharedConnection {
 
   destroy(cause: Error): void {
     this.#connection.destroy(cause)
+  }
+
+  /** A long queue or a large value makes answers late too; but then something moves, which it does not when the other side is gone. */
+  #lookForSigns(now: number): void {
+    const answered = this.#settings.answered?.() ?? 0
+    const moves = this.#connection.moved() || answered !== this.#answeredBefore
+    this.#answeredBefore = answered
+    if (!moves) return
+    this.#lastSign = now
+    this.#lateReported = false
   }
 
   #fence(now: number): void {
@@ -133,7 +150,9 @@ export class SharedConnection {
   #forgiveOwnStall(now: number): void {
     const stall = now - this.#lastTick - 2 * this.#settings.tickMs
     this.#lastTick = now
-    if (stall > 0) for (const fence of this.#fences) fence.at += stall
+    if (stall <= 0) return
+    for (const fence of this.#fences) fence.at += stall
+    this.#lastSign += stall
   }
 
   #fenceAnswered(fence: Fence): void {

@@ -40,6 +40,10 @@ export class StubConnection {
     return this as unknown as Connection
   }
 
+  moved(): boolean {
+    return false
+  }
+
   get ended(): boolean {
     return this.cause !== undefined
   }
