@@ -69,7 +69,7 @@ describe('examples', () => {
     for (const file of readdirSync(join(root, 'examples')).filter((one) => /\.ts$/.test(one))) {
       if (['failover-demo.ts', 'library.ts', 'quick-start.ts'].includes(file)) continue
       const text = readFileSync(join(root, 'examples', file), 'utf8')
-      assert.match(text, /^\/\*\* /, file)
+      assert.match(text, /^\/\*\*\s/, file)
       assert.ok(text.split('\n').length <= 61, file)
     }
   })

@@ -33,7 +33,8 @@ test('the quick start runs against real servers, ends by itself, and its key is 
 })
 
 test('every sample of README runs against real servers and ends by itself', async () => {
-  await using topology = await LocalTopology.start({ shards: ['cache-a', 'cache-b', 'cache-c'], replicas: 0 })
+  // One replica each: a sample makes its writes durable.
+  await using topology = await LocalTopology.start({ shards: ['cache-a', 'cache-b', 'cache-c'] })
   using written = writeSamples()
   const servers = { MASTERS: topology.masters.join(','), SENTINELS: topology.sentinels.map(formatAddress).join(',') }
   for (const file of written.files) {
