@@ -1,5 +1,5 @@
 import { LeaseReleasedError, PoolClosedError } from '../errors.js'
-import { ErrorReply, type RedisArgument } from '../redis-client.js'
+import { AbortError, ErrorReply, type RedisArgument } from '../redis-client.js'
 import type { CallOptions, CommandProfile, LeasePort, ShardPort } from '../shard/call.js'
 import type { Router } from './router.js'
 import type { Route } from './routes.js'
@@ -12,7 +12,8 @@ export function mayBlock(route: Route, words: readonly RedisArgument[]): boolean
 
 /**
  * A blocking command on a connection of its own, so that it holds nobody up. Its wait is no time-out: the deadline is the
- * command's own wait plus the pool's, and none where it waits for ever. A failover ends it at once with LeaseReleasedError;
+ * command's own wait plus the pool's, and none where it waits for ever; a time-out that the caller gave for this call is
+ * kept as it is, from the call on, the wait for a lease included. A failover ends it at once with LeaseReleasedError;
  * it is never sent again by itself, for the element may be gone with it.
  */
 export async function carryOnLease(
@@ -22,15 +23,21 @@ export async function carryOnLease(
   profile: CommandProfile,
   options: CallOptions | undefined,
 ): Promise<unknown> {
-  const lease = await shard.acquire()
+  const { abortSignal: signal } = options ?? {}
+  // 0 is the caller's word for none.
+  const timeoutMs = options?.timeoutMs || undefined
+  const since = performance.now()
+  const lease = await shard.acquire({ timeoutMs, signal }).catch((error: unknown) => {
+    throw signal?.aborted === true && error === signal.reason ? new AbortError() : error
+  })
   try {
-    const settings = {
+    const leftMs = timeoutMs === undefined ? undefined : Math.max(1, Math.ceil(timeoutMs - (performance.now() - since)))
+    if (profile.name.startsWith('WAIT')) await raiseReplicationOffset(lease, { timeoutMs: leftMs, abortSignal: signal })
+    return await lease.send(words, {
       ...options,
       typeMapping: router.typeMappingOf(options),
-      timeoutMs: deadlineOf(router, words, options),
-    }
-    if (profile.name.startsWith('WAIT')) await raiseReplicationOffset(lease)
-    return await lease.send(words, settings)
+      timeoutMs: leftMs ?? deadlineOf(router, words, options),
+    })
   } catch (error) {
     throw endOfWait(shard, error)
   } finally {
@@ -42,8 +49,8 @@ export async function carryOnLease(
  * WAIT counts replicas that have caught up with what its own connection wrote, and a lease has written nothing. A message
  * to a channel nobody hears goes to the replicas as a write does, so after it WAIT speaks for all writes before it.
  */
-async function raiseReplicationOffset(lease: LeasePort): Promise<void> {
-  await lease.send(['PUBLISH', '__sharded_sentinel_pool:wait', ''])
+async function raiseReplicationOffset(lease: LeasePort, options: CallOptions): Promise<void> {
+  await lease.send(['PUBLISH', '__sharded_sentinel_pool:wait', ''], options)
 }
 
 /**
@@ -65,6 +72,7 @@ function isForcedUnblock(error: unknown): boolean {
   )
 }
 
+/** Without a time-out of the caller's own. */
 function deadlineOf(router: Router, words: readonly RedisArgument[], options: CallOptions | undefined): number {
   const own = options?.timeoutMs ?? router.context.commandTimeoutMs ?? 0
   const wait = waitMs(words)

@@ -5,7 +5,7 @@ import type { CallOptions, ReadFrom, ReplicaAck, RetryPolicy } from '../shard/ca
 /** What `withCommandOptions` takes: node-redis's command options that make sense here, and three of ours. */
 export interface ViewOptions<TM extends TypeMapping = TypeMapping> {
   readonly typeMapping?: TM | undefined
-  /** A call that has not been sent when it aborts is not sent at all. */
+  /** Ends the call at once. What has not been sent by then is not sent at all; what has been may have run. */
   readonly abortSignal?: AbortSignal | undefined
   /** Deadline of each call in ms, instead of the pool's `commandTimeoutMs`; 0 means none. The name node-redis uses. */
   readonly timeout?: number | undefined

@@ -59,7 +59,10 @@ export abstract class RoutedClient<
   declare readonly withCommandOptions: <N extends TypeMapping = TM>(
     options: ViewOptions<N>,
   ) => RoutedView<M, F, S, RESP, N>
-  /** The same pool, its calls rejecting with node-redis's AbortError when the signal aborts before they are sent. */
+  /**
+   * The same pool, its calls rejecting with node-redis's AbortError as soon as the signal aborts. What has not been sent by
+   * then is not sent at all; a call in flight may have run.
+   */
   declare readonly withAbortSignal: (signal: AbortSignal) => RoutedView<M, F, S, RESP, TM>
   /** Taken for node-redis's sake; changes nothing here. */
   declare readonly asap: () => RoutedView<M, F, S, RESP, TM>

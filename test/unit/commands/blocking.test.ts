@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ErrorReply } from 'redis'
+import { AbortError, ErrorReply } from 'redis'
 import { waitMs } from '../../../src/commands/blocking.js'
 import { LeaseReleasedError, type PoolClosedError } from '../../../src/errors.js'
 import { stubPool } from './stub-client.js'
@@ -26,11 +26,39 @@ describe('blocking commands', () => {
     shards[1]!.answer = () => null
     await client.blPop('q1', 2)
     await client.blPop('q1', 0)
-    await client.withCommandOptions({ timeout: 50 }).bzPopMin('q1', 0.5)
+    await client.withCommandOptions({ timeout: 0 }).bzPopMin('q1', 0.5)
     assert.deepEqual(
       shards[1]!.leases.map((lease) => lease.sent[0]!.options?.timeoutMs),
-      [2_300, 0, 550],
+      [2_300, 0, 0],
     )
+  })
+
+  test("the caller's own time-out holds for a wait without end too, and counts the wait for a lease", async () => {
+    const { client, shards } = stubPool({ commandTimeoutMs: 300 })
+    const shard = shards[1]!
+    shard.answer = () => null
+    shard.acquireMs = 100
+    const impatient = client.withCommandOptions({ timeout: 500 })
+    await impatient.blPop('q1', 0)
+    await impatient.bzPopMin('q1', 2)
+    assert.deepEqual(
+      shard.acquired.map((options) => options?.timeoutMs),
+      [500, 500],
+    )
+    for (const lease of shard.leases) {
+      const { timeoutMs } = lease.sent[0]!.options!
+      assert.ok(timeoutMs! > 200 && timeoutMs! <= 410, String(timeoutMs))
+    }
+  })
+
+  test('a signal ends the wait for a lease as node-redis ends a call', async () => {
+    const { client, shards } = stubPool()
+    shards[1]!.acquireMs = 5_000
+    const abort = new AbortController()
+    const call = client.withAbortSignal(abort.signal).blPop('q1', 0)
+    abort.abort()
+    await assert.rejects(call, AbortError)
+    assert.equal(shards[1]!.leases.length, 0)
   })
 
   test('XREAD takes a lease only with BLOCK, and BLOCK after STREAMS is a key', async () => {

@@ -1,7 +1,15 @@
+import { sleep } from '../../../src/async/sleep.js'
 import { RoutedClient } from '../../../src/commands/routed-client.js'
 import type { RoutingContext } from '../../../src/commands/routing-context.js'
 import { type ClientOptions, ConnectionFactory, type RedisArgument } from '../../../src/redis-client.js'
-import type { CallOptions, CommandProfile, LeasePort, LeaseState, ShardPort } from '../../../src/shard/call.js'
+import type {
+  AcquireOptions,
+  CallOptions,
+  CommandProfile,
+  LeasePort,
+  LeaseState,
+  ShardPort,
+} from '../../../src/shard/call.js'
 
 type Words = readonly RedisArgument[]
 
@@ -21,6 +29,10 @@ export class StubShard implements ShardPort {
   readonly sent: Sent[] = []
   readonly batches: (readonly Words[])[] = []
   readonly leases: StubLease[] = []
+  /** What each wait for a lease was bounded by. */
+  readonly acquired: (AcquireOptions | undefined)[] = []
+  /** Time it takes to have a lease. */
+  acquireMs = 0
   readonly recovered: { readonly error: unknown; readonly words: Words }[] = []
   /** What the server says; an error that is thrown is a rejected `send`. */
   answer: (words: Words) => unknown = () => 'OK'
@@ -50,7 +62,10 @@ export class StubShard implements ShardPort {
     return this.answerBatch(commands)
   }
 
-  async acquire(): Promise<LeasePort> {
+  async acquire(options?: AcquireOptions): Promise<LeasePort> {
+    this.acquired.push(options)
+    options?.signal?.throwIfAborted()
+    if (this.acquireMs > 0) await sleep(this.acquireMs, options?.signal)
     const lease = new StubLease(this)
     this.leases.push(lease)
     return lease
