@@ -44,10 +44,12 @@ describe('messages that are', () => {
 
   it('lost: the periodic check finds it out without any traffic', async (t) => {
     const world = await fakeWorld(t, { pollIntervalMs: 100 })
-    await until('the subscriptions', () => world.pool.stats().sentinels.every((sentinel) => sentinel.subscribed))
-    // Each of them makes the pool ask as well; from some questions on only the periodic check does.
+    const heard = () => world.pool.stats().sentinels.filter((sentinel) => sentinel.subscribed).length
+    await until('the subscriptions', () => heard() === 3)
+    // Each of them makes the pool ask as well, once more behind the question under way: 4 commands each time. Whatever
+    // begins after those is the periodic check's.
     const asked = world.sentinels[0]!.server.commands.length
-    await until('the questions after it', () => world.sentinels[0]!.server.commands.length > asked + 12)
+    await until('the questions after it', () => world.sentinels[0]!.server.commands.length > asked + 16)
     const followed = nextEvent(world.pool, 'failover', { timeoutMs: 3_000 })
     world.promote()
     assert.equal((await followed).reason, 'periodic-check')
