@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import type { PoolOptions } from '../../../src/options.js'
+import { ErrorReply } from '../../../src/redis-client.js'
 import { StubConnection, turn } from '../../support/stub-connection.js'
 import { A, B, GET, readyShard, SET, type StubShard } from '../../support/stub-shard.js'
 import { until } from '../../support/waiting.js'
@@ -14,6 +15,8 @@ async function ready(options: Partial<PoolOptions> = {}) {
   shards.push(unit.shard)
   return unit
 }
+
+const C = { host: '10.0.0.3', port: 6379 }
 
 describe('a new master', () => {
   it('is the end of everything to the old one, before a waiting call goes on', async () => {
@@ -71,7 +74,6 @@ describe('a new master', () => {
   })
 
   it('twice in a row, the second while the first is being verified, ends at the last', async () => {
-    const C = { host: '10.0.0.3', port: 6379 }
     const unit = await ready()
     unit.shard.trigger({ reason: 'switch-master', hint: B })
     unit.shard.trigger({ reason: 'switch-master', hint: C })
@@ -187,5 +189,54 @@ describe('a connection that is slow', () => {
     assert.equal(unit.first.ended, false)
     for (const one of [...unit.first.calls]) one.answer('OK')
     assert.equal(await call, 'OK')
+  })
+})
+
+describe('a failover that is followed ahead of its announcement', () => {
+  const checks = ['periodic-check', 'watch-gap'] as const
+  for (const reason of checks) {
+    it(`is not given up for a ${reason}, which names the old node until then`, async () => {
+      const unit = await ready()
+      unit.first.reply = () => 'OK'
+      unit.shard.trigger({ reason: 'failover-progress', candidate: B })
+      const held = unit.call(SET)
+      unit.shard.trigger({ reason, hint: A })
+      await turn()
+      assert.equal(unit.source.last.kind, 'follow')
+      assert.equal(unit.source.last.signal.aborted, false)
+      await unit.found(B, () => 'from the new one')
+      assert.equal(await held, 'from the new one')
+      assert.deepEqual(unit.first.sent, [], 'nothing was written to the old master')
+    })
+  }
+
+  it('is not given up for the announcement of another node, which waits for its end', async () => {
+    const unit = await ready()
+    unit.shard.trigger({ reason: 'failover-progress', candidate: B })
+    const held = unit.call(SET)
+    unit.shard.trigger({ reason: 'switch-master', hint: C })
+    await turn()
+    assert.equal(unit.source.last.signal.aborted, false)
+    await unit.found(B, () => 'OK')
+    assert.equal(await held, 'OK')
+    await turn()
+    assert.deepEqual([unit.source.last.kind, unit.source.last.hint], ['resolve', C], 'and is looked into then')
+  })
+})
+
+describe('a rebuild that finds the same master', () => {
+  it('lets those go on who waited for a connection of their own', async () => {
+    const unit = await ready()
+    unit.first.reply = ([name]) => (name === 'SET' ? new ErrorReply('READONLY no') : 'OK')
+    const write = unit.call(SET)
+    await turn()
+    assert.equal(unit.shard.state, 'rebuilding')
+    const waiting = unit.shard.whenReady(new AbortController().signal)
+    unit.first.reply = () => 'OK'
+    await until('the question', () => unit.source.questions.length === 2)
+    await unit.found(A)
+    await waiting
+    assert.equal(unit.shard.state, 'ready')
+    assert.equal(await write, 'OK')
   })
 })

@@ -6,7 +6,7 @@ import { StubConnection, turn } from '../../support/stub-connection.js'
 
 const TICK_MS = 50
 
-function shared(settings: { commandTimeoutMs?: number; heartbeatMs?: number } = {}) {
+function shared(settings: { commandTimeoutMs?: number; heartbeatMs?: number; answered?: () => number } = {}) {
   const stub = new StubConnection()
   const lost: Error[] = []
   let late = 0
@@ -188,5 +188,31 @@ describe('fence of a shared connection', () => {
       ['reset'],
     )
     assert.equal(s.pings(), 0)
+  })
+})
+
+describe('lateness', () => {
+  it('is no reason to suspect a connection on which bytes still move, and is one when they stop', () => {
+    const s = shared({ commandTimeoutMs: 5_000 })
+    let moves = true
+    s.stub.moved = () => moves
+    s.connection.send(['GET', 'large'], undefined).catch(() => {})
+    s.pass(3_000)
+    assert.equal(s.late, 0)
+    moves = false
+    s.pass(600)
+    assert.equal(s.late, 1)
+    assert.equal(s.connection.late, true)
+  })
+
+  it('is none either while calls are answered one after another', () => {
+    let answered = 0
+    const s = shared({ commandTimeoutMs: 5_000, answered: () => answered })
+    s.connection.send(['EVAL', 'slow'], undefined).catch(() => {})
+    for (let i = 0; i < 30; i++) {
+      answered++
+      s.pass(100)
+    }
+    assert.equal(s.late, 0)
   })
 })
