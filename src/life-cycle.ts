@@ -5,12 +5,16 @@ import { PoolClosedError, ShardUnavailableError, UnknownMasterError } from './er
 import type { PoolEvents } from './events.js'
 import type { Settings } from './options.js'
 import { checkPlacement, LateGuard } from './placement-guard.js'
-import type { ConnectionFactory } from './redis-client.js'
+import { AbortError, type ConnectionFactory } from './redis-client.js'
 import type { Ring } from './ring/index.js'
+import type { CallOptions } from './shard/call.js'
 import type { Shard } from './shard/shard.js'
 
 /** `idle` → `connecting` → `open` → `closing` → `idle`: a closed pool may be connected again. */
 type State = 'idle' | 'connecting' | 'open' | 'closing'
+
+/** What a timer takes. */
+const LONGEST_MS = 2 ** 31 - 1
 
 /** What a pool keeps between and during its connected lives. */
 export interface Core {
@@ -24,6 +28,10 @@ export interface Core {
   assembly: Assembly | undefined
   connecting: Promise<void> | undefined
   closing: Promise<void> | undefined
+  /** Counts `close()` and `destroy()`, so that a `connect()` sees one that came after it. */
+  ends: number
+  /** Calls that wait for the `connect()` under way. */
+  waiting: number
   /** Told of each failed attempt to find a master while `connect()` is under way. */
   onAttemptFailed: ((shard: string, error: Error) => void) | undefined
   /** Aborts the `connect()` under way. */
@@ -41,9 +49,12 @@ export interface Core {
 type EmitFn = <E extends keyof PoolEvents>(event: E, ...args: Parameters<PoolEvents[E]>) => void
 
 export async function connect(core: Core): Promise<void> {
+  const { ends } = core
   if (core.closing !== undefined) await core.closing
   // One that was called off a moment ago has yet to come to its end.
   if (core.abortConnect?.signal.aborted) await core.connecting?.catch(() => {})
+  // Closed again while it waited: what was called last holds.
+  if (core.ends !== ends) throw new PoolClosedError()
   if (core.state === 'idle') {
     core.state = 'connecting'
     core.connecting = open(core).finally(() => {
@@ -180,33 +191,53 @@ function firstFailure(shards: readonly Shard[]): Error {
   return missing?.lastError ?? new ShardUnavailableError(missing?.name ?? '', 'no-master', 0)
 }
 
-/** For a call that came before the pool was connected: it waits, but no longer than any call may (R11). */
-export function waitUntilOpen(core: Core, timeoutMs = core.settings.commandTimeoutMs): Promise<void> {
-  const { connecting } = core
-  if (connecting === undefined) {
-    return Promise.reject(new PoolClosedError(core.state === 'idle' ? 'the pool is not connected' : undefined))
+/**
+ * For a call that came before the pool was connected: it waits, but no longer than any call may (R11), and only as many do
+ * as may wait for the shards (R12). Resolves with the call's options; a time-out of its own has gone on meanwhile.
+ */
+export async function waitUntilOpen(
+  core: Core,
+  options: CallOptions | undefined,
+  defaultMs = core.settings.commandTimeoutMs,
+): Promise<CallOptions | undefined> {
+  const { connecting, settings } = core
+  if (connecting === undefined)
+    throw new PoolClosedError(core.state === 'idle' ? 'the pool is not connected' : undefined)
+  const { timeoutMs, abortSignal: signal } = options ?? {}
+  if (signal?.aborted) throw new AbortError()
+  if (core.waiting >= settings.pool.maxWaiting * settings.masters.length) throw unavailable(core, 'too-many-waiting')
+  const since = performance.now()
+  core.waiting++
+  try {
+    const boundMs = Math.min((timeoutMs ?? defaultMs) || LONGEST_MS, LONGEST_MS)
+    await bounded(connecting, { timeoutMs: boundMs, signal, onTimeout: () => unavailable(core, 'no-master') })
+  } catch (error) {
+    throw signal?.aborted && error === signal.reason ? new AbortError() : error
+  } finally {
+    core.waiting--
   }
-  if (timeoutMs === 0) return connecting
-  return bounded(connecting, { timeoutMs, onTimeout: () => stillConnecting(core) })
+  if (!timeoutMs) return options
+  return { ...options, timeoutMs: Math.max(1, Math.ceil(timeoutMs - (performance.now() - since))) }
 }
 
-function stillConnecting({ shards }: Core): Error {
+function unavailable({ shards, waiting }: Core, reason: 'no-master' | 'too-many-waiting'): Error {
   const missing = shards.find((shard) => shard.address === undefined)
-  return new ShardUnavailableError(missing?.name ?? '', 'no-master', 0, { cause: missing?.lastError })
+  return new ShardUnavailableError(missing?.name ?? '', reason, waiting, { cause: missing?.lastError })
 }
 
-export async function openShard(core: Core, index: number): Promise<Shard> {
-  if (core.state !== 'open') await waitUntilOpen(core, core.settings.pool.acquireTimeoutMs)
-  return core.shards[index]!
+/** The shard, as soon as the pool is open; at once, without a turn between, when it is. */
+export function openShard(core: Core, index: number, defaultMs?: number): Shard | Promise<Shard> {
+  if (core.state === 'open') return core.shards[index]!
+  return waitUntilOpen(core, undefined, defaultMs).then(() => core.shards[index]!)
 }
 
-export function shardAt(core: Core, index: number): Shard {
-  const shard = core.shards[index]
-  if (shard === undefined) throw new PoolClosedError('the pool is not connected')
-  return shard
+/** The same for an exclusive connection, which may take as long as any wait for one. */
+export function shardToLease(core: Core, index: number): Shard | Promise<Shard> {
+  return openShard(core, index, core.settings.pool.acquireTimeoutMs)
 }
 
 export function close(core: Core, timeoutMs = core.settings.commandTimeoutMs || 5_000): Promise<void> {
+  core.ends++
   core.abortConnect?.abort(new PoolClosedError())
   if (core.closing !== undefined) return core.closing
   const { assembly } = core
@@ -218,6 +249,7 @@ export function close(core: Core, timeoutMs = core.settings.commandTimeoutMs || 
 }
 
 export function destroy(core: Core): void {
+  core.ends++
   core.abortConnect?.abort(new PoolClosedError())
   const { assembly } = core
   if (assembly === undefined) return

@@ -2,7 +2,7 @@ import { formatAddress } from './address.js'
 import { publish } from './channels.js'
 import { RoutedClient } from './commands/routed-client.js'
 import type { UserMethods } from './commands/surface.js'
-import { type Core, close, connect, destroy, emitSafely, openShard, shardAt, waitUntilOpen } from './life-cycle.js'
+import { type Core, close, connect, destroy, emitSafely, openShard, shardToLease, waitUntilOpen } from './life-cycle.js'
 import { type PoolOptions, readOptions } from './options.js'
 import {
   type ClientOptions,
@@ -64,10 +64,10 @@ class Pool<
       onMasterChanged: (listener) => {
         onNewGeneration = listener
       },
-      openSubscriber: async (index) => (await openShard(this[CORE], index)).openSubscriber(),
+      openSubscriber: async (index) => (await shardToLease(this[CORE], index)).openSubscriber(),
       onSubscriptionGap: (gap) => this[CORE].emit('subscription-gap', gap),
       onListenerError: (error) => this[CORE].emit('error', error instanceof Error ? error : new Error(String(error))),
-      waitUntilOpen: () => (this[CORE].state === 'open' ? undefined : waitUntilOpen(this[CORE])),
+      waitUntilOpen: (options) => (this[CORE].state === 'open' ? undefined : waitUntilOpen(this[CORE], options)),
     })
     this[CORE] = {
       settings,
@@ -80,6 +80,8 @@ class Pool<
       assembly: undefined,
       connecting: undefined,
       closing: undefined,
+      ends: 0,
+      waiting: 0,
       onAttemptFailed: undefined,
       abortConnect: undefined,
       clientOptions: withoutSecrets(client),
@@ -92,7 +94,15 @@ class Pool<
         emitSafely(this, event, args)
       },
     }
-    this.shards = settings.masters.map(({ name }, i) => new ShardHandle(name, () => shardAt(this[CORE], i)))
+    this.shards = settings.masters.map(
+      ({ name }, i) =>
+        new ShardHandle(name, {
+          maxLeases: settings.pool.max,
+          shard: () => shards[i],
+          open: () => openShard(this[CORE], i),
+          openToLease: () => shardToLease(this[CORE], i),
+        }),
+    )
   }
 
   /**
@@ -150,13 +160,13 @@ class Pool<
     key: string | Uint8Array,
     work: (client: RedisClientType<M, F, S, RESP, TM>) => Promise<T> | T,
   ): Promise<T> {
-    const shard = await openShard(this[CORE], this.shardIndexOf(key as RedisArgument))
+    const shard = await shardToLease(this[CORE], this.shardIndexOf(key as RedisArgument))
     return useShard(shard, work)
   }
 
   /** The same, held by hand: `await using lease = await pool.acquire(key)`, or `lease.release()` in a `finally`. */
   async acquire(key: string | Uint8Array): Promise<PoolLease<RedisClientType<M, F, S, RESP, TM>>> {
-    const shard = await openShard(this[CORE], this.shardIndexOf(key as RedisArgument))
+    const shard = await shardToLease(this[CORE], this.shardIndexOf(key as RedisArgument))
     return typedLease(await shard.acquire())
   }
 

@@ -52,6 +52,18 @@ export async function useShard<C, T>(shard: Shard, work: (client: C) => Promise<
   }
 }
 
+/** What a handle needs of its pool. */
+export interface HandleContext {
+  /** `pool.max`. */
+  readonly maxLeases: number
+  /** The shard of the present or last life; undefined before the first. */
+  shard(): Shard | undefined
+  /** The shard once the pool is open, at once when it is. Rejects with PoolClosedError when it is not, nor about to be. */
+  open(): Shard | Promise<Shard>
+  /** The same, bounded as a wait for a lease is. */
+  openToLease(): Shard | Promise<Shard>
+}
+
 /** One shard as a user sees it: `pool.shards[i]`. Stays valid over reconnects of the pool. */
 export class ShardHandle<
   M extends RedisModules,
@@ -62,36 +74,67 @@ export class ShardHandle<
 > {
   /** The master name. */
   readonly name: string
-  readonly #shard: () => Shard
+  readonly #context: HandleContext
 
-  constructor(name: string, shard: () => Shard) {
+  constructor(name: string, context: HandleContext) {
     this.name = name
-    this.#shard = shard
+    this.#context = context
   }
 
   /** Where the verified master listens; undefined before the first one. */
   get address(): Address | undefined {
-    return this.#shard().address
+    return this.#context.shard()?.address
   }
 
+  /** `'connecting'` also before `connect()`. */
   get state(): ShardState {
-    return this.#shard().state
+    return this.#context.shard()?.state ?? 'connecting'
   }
 
+  /** Figures at this moment; before `connect()` all of them 0. */
   get stats(): ShardStats {
-    return this.#shard().stats()
+    return this.#context.shard()?.stats() ?? noStats(this.name, this.#context.maxLeases)
   }
 
-  /** Runs `work` with an exclusive node-redis client of this shard. @throws AcquireTimeoutError, ShardUnavailableError */
-  use<T>(work: (client: RedisClientType<M, F, S, RESP, TM>) => Promise<T> | T): Promise<T> {
-    return useShard(this.#shard(), work)
+  /**
+   * Runs `work` with an exclusive node-redis client of this shard.
+   * @throws AcquireTimeoutError, ShardUnavailableError, PoolClosedError; and what `work` throws
+   */
+  async use<T>(work: (client: RedisClientType<M, F, S, RESP, TM>) => Promise<T> | T): Promise<T> {
+    return useShard(await this.#context.openToLease(), work)
   }
 
   /**
    * Sends a command to this very shard, whatever its keys, on the shared connection; the reply is as node-redis decodes
    * it. `readOnly: true` lets it be repeated after a lost connection. @default readOnly false
    */
-  sendCommand(args: readonly RedisArgument[], options: { readonly readOnly?: boolean } = {}): Promise<unknown> {
-    return this.#shard().execute(args, { name: String(args[0]).toUpperCase(), readOnly: options.readOnly === true })
+  async sendCommand(args: readonly RedisArgument[], options: { readonly readOnly?: boolean } = {}): Promise<unknown> {
+    const profile = { name: String(args[0]).toUpperCase(), readOnly: options.readOnly === true }
+    const opened = this.#context.open()
+    // No turn between where there is nothing to wait for, so that commands keep the order they were called in.
+    const shard = opened instanceof Promise ? await opened : opened
+    return shard.execute(args, profile)
+  }
+}
+
+function noStats(name: string, max: number): ShardStats {
+  return {
+    name,
+    state: 'connecting',
+    address: undefined,
+    generation: 0,
+    configEpoch: undefined,
+    calls: 0,
+    inFlight: 0,
+    waiting: 0,
+    errors: 0,
+    repeats: 0,
+    failovers: 0,
+    reconnects: 0,
+    rebuilds: 0,
+    roundTrip: undefined,
+    leases: { size: 0, max, idle: 0, borrowed: 0, pending: 0, oldestLeaseMs: 0 },
+    sockets: 0,
+    replicas: [],
   }
 }

@@ -58,7 +58,7 @@ function pubSubMembers(): Record<string, unknown> {
   for (const [kind, undo] of kinds) {
     const enter = async function (this: Routed, channels: Channels, listener: MessageListener, bufferMode?: boolean) {
       if (typeof listener !== 'function') throw new TypeError(`${kind} needs a listener function`)
-      const gate = this[ROUTER].context.waitUntilOpen()
+      const gate = this[ROUTER].context.waitUntilOpen(this[CALL_OPTIONS])
       if (gate !== undefined) await gate
       await this[ROUTER].pubSub.subscribe(kind, channels, listener, bufferMode)
     }

@@ -35,9 +35,9 @@ export class CommandQueue {
 
   /** Runs what was queued as one transaction on one shard. @throws CrossShardError before anything is sent */
   async exec(execAsPipeline = false): Promise<unknown[]> {
-    const { kind, router, options } = this[QUEUE]
+    const { kind, router } = this[QUEUE]
     if (execAsPipeline || kind === 'pipeline') return this.execAsPipeline()
-    const commands = await ready(this[QUEUE])
+    const { commands, options } = await ready(this[QUEUE])
     return commands.length === 0 ? [] : execTransaction(router, commands, options)
   }
 
@@ -51,8 +51,8 @@ export class CommandQueue {
 
   /** Runs what was queued shard by shard, one write each: not atomic, replies in the order of the calls. */
   async execAsPipeline(): Promise<unknown[]> {
-    const { router, options } = this[QUEUE]
-    const commands = await ready(this[QUEUE])
+    const { router } = this[QUEUE]
+    const { commands, options } = await ready(this[QUEUE])
     return commands.length === 0 ? [] : execPipeline(router, commands, options)
   }
 
@@ -83,10 +83,13 @@ export class CommandQueue {
 }
 
 /** Waits for the pool to be open and for what had to be asked; no wait at all when there is nothing to wait for. */
-async function ready({ router, commands }: Queue): Promise<QueuedCommand[]> {
-  const gate = router.context.waitUntilOpen()
-  if (gate !== undefined) await gate
-  return commands.some((queued) => queued instanceof Promise) ? Promise.all(commands) : (commands as QueuedCommand[])
+async function ready(
+  queue: Queue,
+): Promise<{ readonly commands: QueuedCommand[]; readonly options: CallOptions | undefined }> {
+  const gate = queue.router.context.waitUntilOpen(queue.options)
+  const options = gate === undefined ? queue.options : await gate
+  const asked = queue.commands.some((queued) => queued instanceof Promise)
+  return { commands: asked ? await Promise.all(queue.commands) : (queue.commands as QueuedCommand[]), options }
 }
 
 /** Queues one typed command; the chain goes on. */

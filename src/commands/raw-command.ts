@@ -34,13 +34,13 @@ export async function sendRaw(
   router: Router,
   words: readonly RedisArgument[],
   routing: RawRouting | undefined,
-  options: CallOptions | undefined,
+  given: CallOptions | undefined,
 ): Promise<unknown> {
   if (!Array.isArray(words) || words.length === 0)
     throw new TypeError('a command is an array that begins with its name')
   const copy = words.slice() as RedisArgument[]
-  const gate = router.context.waitUntilOpen()
-  if (gate !== undefined) await gate
+  const gate = router.context.waitUntilOpen(given)
+  const options = gate === undefined ? given : await gate
   const command = routing === undefined ? rawCommand(copy) : undefined
   if (command !== undefined && command.onlyKeyAt > 0 && command.onlyKeyAt < copy.length) {
     return carry(router.map.shardOf(copy[command.onlyKeyAt]), copy, command.profile, options)

@@ -81,7 +81,7 @@ export function run(
     const { keyPrefix } = router
     const parser =
       count <= 3 ? command.parseFew(count, a, b, c, keyPrefix) : command.parse([a, b, c, ...rest], keyPrefix)
-    const gate = router.context.waitUntilOpen()
+    const gate = router.context.waitUntilOpen(options)
     if (gate !== undefined || !command.plain) return runOther(router, command, parser, options, gate)
     return sendPlain(router, command, parser, options)
   } catch (error) {
@@ -94,10 +94,10 @@ async function runOther(
   router: Router,
   command: Command,
   parser: ArgumentParser,
-  options: CallOptions | undefined,
-  gate: Promise<void> | undefined,
+  given: CallOptions | undefined,
+  gate: Promise<CallOptions | undefined> | undefined,
 ): Promise<unknown> {
-  if (gate !== undefined) await gate
+  const options = gate === undefined ? given : await gate
   if (command.plain) return sendPlain(router, command, parser, options)
   const { transform } = command
   const reply = await execute(router, command.call(parser), options)

@@ -1,5 +1,5 @@
 import type { RedisArgument, TypeMapping } from '../redis-client.js'
-import type { ShardPort } from '../shard/call.js'
+import type { CallOptions, ShardPort } from '../shard/call.js'
 import type { SubscriptionGap } from './pub-sub.js'
 import type { SubscriberConnection } from './subscriber-link.js'
 
@@ -14,10 +14,11 @@ export interface RoutingContext {
   /** The pool's own `client.commandOptions.typeMapping`. */
   readonly typeMapping?: TypeMapping | undefined
   /**
-   * Undefined while the pool is open. While `connect()` is pending: a promise that resolves when it is done. Before it
-   * and after `close()`: a promise that rejects with PoolClosedError.
+   * Undefined while the pool is open. While `connect()` is pending: a promise that resolves when it is done, with the call's
+   * options, whose time-out has less left by then; it rejects at that time-out, the signal, or when too many wait. Before
+   * `connect()` and after `close()`: a promise that rejects with PoolClosedError.
    */
-  waitUntilOpen(): Promise<void> | undefined
+  waitUntilOpen(options: CallOptions | undefined): Promise<CallOptions | undefined> | undefined
   /** Deadline of a call in ms, to be added to the wait of a blocking command. Absent or 0: none. */
   readonly commandTimeoutMs?: number | undefined
   /**

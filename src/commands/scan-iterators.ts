@@ -21,7 +21,7 @@ export async function* scanShards(
   args: { readonly cursor?: RedisArgument | undefined } | undefined,
   options: CallOptions | undefined,
 ): AsyncGenerator<Page> {
-  const gate = router.context.waitUntilOpen()
+  const gate = router.context.waitUntilOpen(options)
   if (gate !== undefined) await gate
   const start = splitCursor(args?.cursor ?? '0', router.shards.length)
   let first: RedisArgument = start.cursor
@@ -39,7 +39,7 @@ export async function* scanKey(
   args: { readonly cursor?: RedisArgument | undefined } | undefined,
   options: CallOptions | undefined,
 ): AsyncGenerator<Page> {
-  const gate = router.context.waitUntilOpen()
+  const gate = router.context.waitUntilOpen(options)
   if (gate !== undefined) await gate
   await learn(command, [key, '0', args])
   const parser = command.parse([key, '0', args], router.keyPrefix)

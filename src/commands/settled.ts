@@ -37,15 +37,15 @@ export async function runSettled(
   router: Router,
   command: Command,
   args: readonly unknown[],
-  options: CallOptions | undefined,
+  given: CallOptions | undefined,
 ): Promise<SettledReply<unknown>> {
   if (command.definition === undefined) {
     const complaint = command.learn(args)
     if (complaint !== undefined) return complaint
   }
   const parser = command.parse(args, router.keyPrefix)
-  const gate = router.context.waitUntilOpen()
-  if (gate !== undefined) await gate
+  const gate = router.context.waitUntilOpen(given)
+  const options = gate === undefined ? given : await gate
   const call = command.call(parser)
   const plan = planCall(router.map, call)
   const outcomes = await settlePlan(router, plan, call, options)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { AbortError } from 'redis'
 import { ending, fakeWorld } from '../support/fake-world.js'
 import { nextEvent, until } from '../support/waiting.js'
 
@@ -22,6 +23,49 @@ describe('what waits is bounded', () => {
     await Promise.all(waiting)
     assert.equal(world.master.count('SET'), 100)
     assert.equal(world.master.data.get(world.key), 'waiting 99', 'in the order they were called')
+  })
+
+  it('while connect() is under way: as few may wait as for a shard, and each no longer than it says itself', async (t) => {
+    const world = await fakeWorld(t, {
+      commandTimeoutMs: 1_000,
+      connectDeadlineMs: 5_000,
+      pool: { min: 0, maxWaiting: 5 },
+    })
+    const { pool, key } = world
+    await pool.close()
+    const sent = world.master.count('SET')
+    world.master.silent = true
+    const connecting = pool.connect()
+    const abort = new AbortController()
+    const impatient = [
+      pool.withCommandOptions({ timeout: 100 }).get(key),
+      pool.withCommandOptions({ timeout: 100 }).multi().get(key).exec(),
+      pool.withCommandOptions({ timeout: 100 }).sendCommand(['GET', key]),
+      pool.withCommandOptions({ timeout: 100 }).settled.get(key),
+      pool.withCommandOptions({ timeout: 100 }).subscribe('news', () => {}),
+      pool.withCommandOptions({ timeout: 100 }).scanIterator().next(),
+    ].map(ending)
+    const aborted = ending(pool.withAbortSignal(abort.signal).get(key))
+    const waiting = Array.from({ length: 3 }, (_, i) => pool.set(key, String(i)))
+    const refused = await Promise.all(Array.from({ length: 500 }, () => ending(pool.set(key, 'refused'))))
+    for (const { error, tookMs } of refused) {
+      assert.equal((error as { reason: string }).reason, 'too-many-waiting')
+      assert.ok(tookMs < 100)
+    }
+    abort.abort()
+    assert.ok((await aborted).error instanceof AbortError)
+    for (const { error, tookMs } of await Promise.all(impatient)) {
+      assert.deepEqual(
+        [(error as { code: string }).code, (error as { outcome: string }).outcome],
+        ['SHARD_UNAVAILABLE', 'not-sent'],
+      )
+      assert.ok(tookMs < 400, `${tookMs} ms`)
+    }
+    assert.equal(world.master.count('SET'), sent)
+    world.master.silent = false
+    await connecting
+    await Promise.all(waiting)
+    assert.equal(world.master.data.get(key), '2', 'in the order they were called')
   })
 
   it('maxInFlight: on a server that does not answer, more fail at once; the others end by their deadline', async (t) => {

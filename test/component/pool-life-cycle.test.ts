@@ -87,6 +87,55 @@ describe('connect, close and destroy', () => {
     assert.equal(await world.pool.set(world.key, 'v'), 'OK')
   })
 
+  it('close, connect and close in one breath: the last one holds, and connect says so', async (t) => {
+    const world = await fakeWorld(t)
+    for (const end of ['close', 'destroy'] as const) {
+      const closing = world.pool.close()
+      const connecting = ending(world.pool.connect())
+      await Promise.all([closing, world.pool[end]()])
+      assert.equal(((await connecting).error as { code: string }).code, 'POOL_CLOSED')
+      assert.equal(world.pool.isOpen, false)
+      await assertGone(world)
+      await world.pool.connect()
+    }
+    // The same where the first connect was still under way.
+    await world.pool.close()
+    const first = ending(world.pool.connect())
+    void world.pool.close()
+    const second = ending(world.pool.connect())
+    await world.pool.close()
+    for (const { error } of await Promise.all([first, second])) {
+      assert.equal((error as { code: string }).code, 'POOL_CLOSED')
+    }
+    assert.equal(world.pool.isOpen, false)
+    await assertGone(world)
+    await world.pool.connect()
+    assert.equal(await world.pool.set(world.key, 'v'), 'OK')
+  })
+
+  it("a shard's handle takes nothing more once close has begun, and shows the shard as closed after it", async (t) => {
+    const world = await fakeWorld(t)
+    const [handle] = world.pool.shards
+    const lease = await world.pool.acquire(world.key)
+    const closing = world.pool.close({ timeoutMs: 5_000 })
+    await assert.rejects(handle!.sendCommand(['PING']), { code: 'POOL_CLOSED' })
+    await assert.rejects(
+      handle!.use(() => 1),
+      { code: 'POOL_CLOSED' },
+    )
+    await lease.release()
+    await closing
+    assert.equal(handle!.state, 'closed')
+  })
+
+  it("commands of a shard's handle and of the pool keep the order they were called in", async (t) => {
+    const world = await fakeWorld(t)
+    const { pool, key } = world
+    await Promise.all([pool.set(key, 'a'), pool.shards[0]!.sendCommand(['SET', key, 'b']), pool.set(key, 'c')])
+    await Promise.all([pool.set(key, 'd'), pool.shards[0]!.sendCommand(['SET', key, 'e'])])
+    assert.equal(world.master.data.get(key), 'e')
+  })
+
   it('close while everybody is frozen ends at its bound', async (t) => {
     const world = await fakeWorld(t)
     for (const { server } of [world.master, world.other, ...world.sentinels]) server.frozen = true

@@ -28,10 +28,22 @@ describe('pool: before connect()', () => {
       closed,
     )
     await assert.rejects(pool.multi().get('k').exec(), closed)
-    assert.throws(() => pool.shards[0]?.state, closed)
+    await assert.rejects(
+      pool.shards[0]!.use(() => 1),
+      closed,
+    )
+    await assert.rejects(pool.shards[0]!.sendCommand(['PING']), closed)
     assert.deepEqual(pool.stats(), { shards: [], sentinels: [] })
     assert.equal(pool.isOpen, false)
     assert.equal(pool.isReady, false)
+  })
+
+  it('shows a shard as one that has no master yet, with all its figures at 0', () => {
+    const [handle] = new ShardedSentinelPool({ ...options, pool: { max: 3 } }).shards
+    assert.equal(handle!.address, undefined)
+    assert.equal(handle!.state, 'connecting')
+    const { name, state, calls, sockets, leases } = handle!.stats
+    assert.deepEqual([name, state, calls, sockets, leases.size, leases.max], ['cache-a', 'connecting', 0, 0, 0, 3])
   })
 
   it('can be closed and destroyed, twice and in any order', async () => {

@@ -131,8 +131,8 @@ describe('routing', () => {
 
   test('calls made while the pool connects wait for it and keep their order; after its end they reject', async () => {
     let open!: () => void
-    let gate: Promise<void> | undefined = new Promise((resolve) => {
-      open = resolve
+    let gate: Promise<undefined> | undefined = new Promise((resolve) => {
+      open = () => resolve(undefined)
     })
     const { client, shards } = stubPool({ waitUntilOpen: () => gate })
     const calls = [client.set('k1', 'a'), client.publish('c1', 'b'), client.set('k1', 'c')]
