@@ -123,13 +123,15 @@ export class PubSub {
     added: Subscription[],
   ): Subscription {
     const guarded: MessageListener = (message, from) => {
+      // What was on its way when it was unsubscribed.
+      if (!this.#subscriptions.has(one)) return undefined
       try {
         return listener(message, from)
       } catch (error) {
         return this.#context.onListenerError(error)
       }
     }
-    const one = { kind, channel, listener, bufferMode, guarded }
+    const one: Subscription = { kind, channel, listener, bufferMode, guarded }
     this.#subscriptions.add(one)
     added.push(one)
     return one

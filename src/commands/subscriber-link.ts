@@ -85,8 +85,11 @@ export class SubscriberLink {
   close(): void {
     this.#wanted.clear()
     this.#abort.abort(new Error('unsubscribed'))
-    this.#connection?.destroy()
+    const connection = this.#connection
     this.#connection = undefined
+    // Not before a listener that asked for it has returned: node-redis's decoder calls listeners amid a message, and one
+    // that is reset there hands that message over once more.
+    if (connection !== undefined) queueMicrotask(() => connection.destroy())
   }
 
   #open(): Promise<void> {

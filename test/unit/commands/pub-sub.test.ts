@@ -199,6 +199,24 @@ describe('pub/sub', () => {
     client.end()
   })
 
+  test('a listener that unsubscribes in its call hears no more, and its connection ends only after it', async () => {
+    const { client, live } = subscribing()
+    const heard: unknown[] = []
+    await client.subscribe('c1', (message) => {
+      heard.push(message)
+      void client.unsubscribe('c1')
+      heard.push(live(1).length)
+    })
+    const [connection] = live(1)
+    // node-redis's decoder hands a message over again when its connection is destroyed amid it; more may be behind it.
+    connection!.deliver('c1', 'x')
+    connection!.deliver('c1', 'y')
+    assert.deepEqual(heard, ['x', 1])
+    await settle()
+    assert.equal(live(1).length, 0)
+    client.end()
+  })
+
   test('a listener that throws hurts nobody else', async () => {
     const { client, live, errors } = subscribing()
     const heard: string[] = []
