@@ -27,7 +27,8 @@ describe('what waits is bounded', () => {
 
   it('while connect() is under way: as few may wait as for a shard, and each no longer than it says itself', async (t) => {
     const world = await fakeWorld(t, {
-      commandTimeoutMs: 1_000,
+      commandTimeoutMs: 5_000,
+      connectTimeoutMs: 300,
       connectDeadlineMs: 5_000,
       pool: { min: 0, maxWaiting: 5 },
     })
