@@ -1,4 +1,6 @@
 import type { Address } from './address.js'
+import { lookUpCommand } from './commands/command-table.js'
+import { UnsupportedCommandError } from './errors.js'
 import type { ShardState } from './events.js'
 import type {
   RedisArgument,
@@ -10,7 +12,7 @@ import type {
   TypeMapping,
 } from './redis-client.js'
 import type { LeaseState } from './shard/call.js'
-import type { Lease } from './shard/lease.js'
+import { type Lease, leavesAMark } from './shard/lease.js'
 import type { Shard } from './shard/shard.js'
 import type { ShardStats } from './stats.js'
 
@@ -51,6 +53,9 @@ export async function useShard<C, T>(shard: Shard, work: (client: C) => Promise<
     if (lease.state === 'failover' || lease.state === 'closed') await lease.release()
   }
 }
+
+/** They leave a mark on the server, not on the connection. */
+const CONCERNS_THE_SERVER = /^(DEBUG|SHUTDOWN|FAILOVER|REPLICAOF|SLAVEOF|SWAPDB)$/
 
 /** What a handle needs of its pool. */
 export interface HandleContext {
@@ -105,11 +110,20 @@ export class ShardHandle<
   }
 
   /**
-   * Sends a command to this very shard, whatever its keys, on the shared connection; the reply is as node-redis decodes
-   * it. `readOnly: true` lets it be repeated after a lost connection. @default readOnly false
+   * Sends a command to this very shard, whatever its keys, on the shared connection, one that blocks on a connection of its
+   * own; the reply is as node-redis decodes it. `readOnly: true` lets it be repeated after a lost connection.
+   * @default readOnly false
+   * @throws UnsupportedCommandError for what would change the connection that everybody shares (SELECT, MULTI, SUBSCRIBE …)
    */
   async sendCommand(args: readonly RedisArgument[], options: { readonly readOnly?: boolean } = {}): Promise<unknown> {
-    const profile = { name: String(args[0]).toUpperCase(), readOnly: options.readOnly === true }
+    const name = String(args[0]).toUpperCase()
+    if (leavesAMark(args) && !CONCERNS_THE_SERVER.test(name)) {
+      throw new UnsupportedCommandError(name, 'it changes the connection, which all calls share; use `shard.use(…)`')
+    }
+    if (lookUpCommand(name)?.flags.has('blocking')) {
+      return this.use((client) => client.sendCommand([...args]) as Promise<unknown>)
+    }
+    const profile = { name, readOnly: options.readOnly === true }
     const opened = this.#context.open()
     // No turn between where there is nothing to wait for, so that commands keep the order they were called in.
     const shard = opened instanceof Promise ? await opened : opened

@@ -1,4 +1,4 @@
-import { LeaseReleasedError, PoolClosedError } from '../errors.js'
+import { ConnectionLostError, LeaseReleasedError, PoolClosedError } from '../errors.js'
 import { AbortError, ErrorReply, type RedisArgument } from '../redis-client.js'
 import type { CallOptions, CommandProfile, LeasePort, ShardPort } from '../shard/call.js'
 import type { Router } from './router.js'
@@ -58,6 +58,10 @@ async function raiseReplicationOffset(lease: LeasePort, options: CallOptions): P
  * sentence that node-redis has for it, since consumers that wait in a loop (BullMQ) stop in silence on that sentence only.
  */
 function endOfWait(shard: ShardPort, error: unknown): unknown {
+  // A master that is killed cuts the wait before anybody knows of the failover: for the caller it is the same end.
+  if (error instanceof ConnectionLostError) {
+    return new LeaseReleasedError(shard.name, 'failover', { cause: error, outcome: error.outcome })
+  }
   if (isForcedUnblock(error)) return new LeaseReleasedError(shard.name, 'failover', { cause: error })
   if (error instanceof LeaseReleasedError && error.why === 'closed') {
     return new PoolClosedError('The client is closed', { cause: error, outcome: error.outcome })

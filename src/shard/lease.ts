@@ -19,6 +19,14 @@ import { classifyFailure } from './failure.js'
 const LEAVES_A_MARK =
   /^(select|auth|hello|reset|monitor|multi|client_?(setname|reply|tracking|caching|no[_-]?evict|no[_-]?touch|setinfo|kill|pause)|p?subscribe|s_?subscribe|readonly|readwrite|asking|script_?debug|quit|close|destroy|disconnect|swapdb|failover|replicaof|slaveof|shutdown|debug)$/i
 
+/** True for a command that would leave the connection it is sent on other than it was. */
+export function leavesAMark(words: readonly unknown[]): boolean {
+  const [name, subcommand] = words.map(String)
+  return (
+    /^watch$/i.test(name ?? '') || LEAVES_A_MARK.test(name ?? '') || LEAVES_A_MARK.test(`${name}_${subcommand}`)
+  )
+}
+
 /** Commands that wait on the server by their nature. Their names begin so, and no other's do. */
 const WAITS = /^(b(l|r|z)(m?pop|move|pop|poplpush)|xread|wait|monitor|client_?pause)/i
 /** What a timer takes. */
@@ -172,15 +180,12 @@ export class Lease implements LeasePort {
 
   #note(method: string, args: readonly unknown[]): void {
     if (method !== 'sendCommand') {
-      if (LEAVES_A_MARK.test(method) && !/^multi$/i.test(method)) this.#marked = true
+      const marks = LEAVES_A_MARK.test(method) || ADDS_A_LISTENER.test(method)
+      if (marks && !/^multi$/i.test(method)) this.#marked = true
       return
     }
-    const [name, subcommand] = Array.isArray(args[0]) ? args[0] : args
-    const command = String(name)
     // A raw WATCH goes unseen by node-redis, so `isWatching` does not tell.
-    if (LEAVES_A_MARK.test(command) || /^watch$/i.test(command) || LEAVES_A_MARK.test(`${command}_${subcommand}`)) {
-      this.#marked = true
-    }
+    if (leavesAMark(Array.isArray(args[0]) ? args[0] : args)) this.#marked = true
   }
 
   /** Counts the call in flight and turns what a lost or poisoned connection says into a typed error. */
@@ -251,6 +256,8 @@ export class Lease implements LeasePort {
     }
     if (kind === 'client') this.#note(name, args)
     const result = method.apply(object, args)
+    // Our own error listener is gone with the others, and an error that nobody hears ends the process (R17).
+    if (/^removeAllListeners$/.test(name)) this.#connection.client.on('error', () => {})
     if (result instanceof Promise) return this.#track(name, mayWait(name, args), result)
     if (typeof result !== 'object' || result === null || result === object) return result
     // A connection of its own, which the caller owns.
@@ -261,7 +268,9 @@ export class Lease implements LeasePort {
 }
 
 const EVENT_METHOD =
-  /^(on|once|off|addListener|removeListener|removeAllListeners|emit|listenerCount|listeners|ref|unref)$/
+  /^(on|once|off|addListener|prependListener|prependOnceListener|removeListener|removeAllListeners|emit|listenerCount|listeners|rawListeners|ref|unref)$/
+/** A listener of this holder would hear what the next one does. */
+const ADDS_A_LISTENER = /^(on|once|addListener|prependListener|prependOnceListener|removeAllListeners)$/
 const MAKES_A_CHAIN = /^(multi|\w+Iterator)$/i
 /** What would hand out a client behind which the lease's guard does not reach. By name in lower case, with what to do instead. */
 const REFUSED: ReadonlyMap<string, string> = new Map([
