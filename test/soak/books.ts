@@ -103,6 +103,7 @@ export class Books {
       return true
     } catch (error) {
       const { code, message } = error as { code?: string; message: string }
+      if (code === 'POOL_CLOSED') this.#stopped = true
       const word = code ?? message.split(' ', 1)[0]!
       this.codes[word] = (this.codes[word] ?? 0) + 1
       return false

@@ -1,5 +1,4 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { Session } from 'node:inspector/promises'
 import { LocalTopology } from '../../src/testing/index.js'
 import { Random } from '../simulator/random.js'
 import { poolOn } from '../support/pool-on-topology.js'
@@ -49,6 +48,8 @@ export async function soak(seconds: number, seed: number, log: (line: string) =>
   }
   const socketsBefore = await sockets()
   const pool = poolOn(topology, { commandTimeoutMs: COMMAND_TIMEOUT_MS, heartbeatMs: 1_000 })
+  // Whatever ends this early, a wait that was too long say: callers must end with it.
+  await using _closed = { [Symbol.asyncDispose]: () => pool.close() }
   await pool.connect()
   const books = new Map(topology.masters.map((name) => [name, new Books(pool, name, COMMAND_TIMEOUT_MS + SLACK_MS)]))
   const faults: Record<string, number> = {}
@@ -57,7 +58,7 @@ export async function soak(seconds: number, seed: number, log: (line: string) =>
     failovers++
     books.get(shard)!.moved()
   })
-  const heapBefore = heapMb()
+  const heapBefore = await heapMb()
   const startedAt = performance.now()
   // Each kind comes once before any comes twice.
   let deck: (typeof FAULTS)[number][] = []
@@ -75,7 +76,7 @@ export async function soak(seconds: number, seed: number, log: (line: string) =>
   }
   await Promise.all([...books.values()].map((book) => book.stop()))
   const balances = await Promise.all([...books.values()].map((book) => book.balance(topology)))
-  const heapAfter = heapMb()
+  const heapAfter = await heapMb()
   await pool.close()
   const sum = (figure: (balance: (typeof balances)[number]) => number) =>
     balances.reduce((total, balance) => total + figure(balance), 0)
@@ -121,9 +122,11 @@ function merged(counts: readonly Readonly<Record<string, number>>[]): Record<str
   return total
 }
 
-function heapMb(): number {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
-  collect()
+/** After a full collection: what is left is held by somebody. */
+async function heapMb(): Promise<number> {
+  const session = new Session()
+  session.connect()
+  await session.post('HeapProfiler.collectGarbage')
+  session.disconnect()
   return Math.round(process.memoryUsage().heapUsed / 1e5) / 10
 }
