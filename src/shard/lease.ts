@@ -19,12 +19,12 @@ import { classifyFailure } from './failure.js'
 const LEAVES_A_MARK =
   /^(select|auth|hello|reset|monitor|multi|client_?(setname|reply|tracking|caching|no[_-]?evict|no[_-]?touch|setinfo|kill|pause)|p?subscribe|s_?subscribe|readonly|readwrite|asking|script_?debug|quit|close|destroy|disconnect|swapdb|failover|replicaof|slaveof|shutdown|debug)$/i
 
+type Listener = (...args: unknown[]) => void
+
 /** True for a command that would leave the connection it is sent on other than it was. */
 export function leavesAMark(words: readonly unknown[]): boolean {
   const [name, subcommand] = words.map(String)
-  return (
-    /^watch$/i.test(name ?? '') || LEAVES_A_MARK.test(name ?? '') || LEAVES_A_MARK.test(`${name}_${subcommand}`)
-  )
+  return /^watch$/i.test(name ?? '') || LEAVES_A_MARK.test(name ?? '') || LEAVES_A_MARK.test(`${name}_${subcommand}`)
 }
 
 /** Commands that wait on the server by their nature. Their names begin so, and no other's do. */
@@ -71,6 +71,7 @@ export class Lease implements LeasePort {
   readonly #giveBack: (reusable: boolean) => Promise<void>
   #state: LeaseState = 'active'
   #marked = false
+  readonly #listeners: [event: string, listener: Listener][] = []
   #leakReported = false
   /** Calls in flight, oldest first. */
   readonly #calls = new Set<LeaseCall>()
@@ -172,6 +173,8 @@ export class Lease implements LeasePort {
   #end(state: 'released' | 'discarded'): void {
     if (this.#state !== 'active') throw this.#endedError('not-sent')
     this.#state = state
+    const client = this.#connection.client as NodeClient & { off(event: string, listener: Listener): unknown }
+    for (const [event, listener] of this.#listeners) client.off(event, listener)
   }
 
   #endedError(outcome: Outcome, cause?: unknown): LeaseReleasedError {
@@ -180,8 +183,8 @@ export class Lease implements LeasePort {
 
   #note(method: string, args: readonly unknown[]): void {
     if (method !== 'sendCommand') {
-      const marks = LEAVES_A_MARK.test(method) || ADDS_A_LISTENER.test(method)
-      if (marks && !/^multi$/i.test(method)) this.#marked = true
+      if (LEAVES_A_MARK.test(method) && !/^multi$/i.test(method)) this.#marked = true
+      else if (ADDS_A_LISTENER.test(method)) this.#listeners.push([String(args[0]), args[1] as Listener])
       return
     }
     // A raw WATCH goes unseen by node-redis, so `isWatching` does not tell.
@@ -256,8 +259,11 @@ export class Lease implements LeasePort {
     }
     if (kind === 'client') this.#note(name, args)
     const result = method.apply(object, args)
-    // Our own error listener is gone with the others, and an error that nobody hears ends the process (R17).
-    if (/^removeAllListeners$/.test(name)) this.#connection.client.on('error', () => {})
+    if (name === 'removeAllListeners') {
+      // Ours are gone with the others, and an error that nobody hears ends the process (R17).
+      this.#marked = true
+      this.#connection.client.on('error', () => {})
+    }
     if (result instanceof Promise) return this.#track(name, mayWait(name, args), result)
     if (typeof result !== 'object' || result === null || result === object) return result
     // A connection of its own, which the caller owns.
@@ -269,8 +275,8 @@ export class Lease implements LeasePort {
 
 const EVENT_METHOD =
   /^(on|once|off|addListener|prependListener|prependOnceListener|removeListener|removeAllListeners|emit|listenerCount|listeners|rawListeners|ref|unref)$/
-/** A listener of this holder would hear what the next one does. */
-const ADDS_A_LISTENER = /^(on|once|addListener|prependListener|prependOnceListener|removeAllListeners)$/
+/** What this holder put on would hear what the next one does: it is taken off again. */
+const ADDS_A_LISTENER = /^(on|once|addListener|prependListener|prependOnceListener)$/
 const MAKES_A_CHAIN = /^(multi|\w+Iterator)$/i
 /** What would hand out a client behind which the lease's guard does not reach. By name in lower case, with what to do instead. */
 const REFUSED: ReadonlyMap<string, string> = new Map([

@@ -46,7 +46,7 @@ describe('a shard by its handle', () => {
     assert.match(String(await pool.shards[0]!.sendCommand(['INFO', 'server'])), /redis_version/)
   })
 
-  it('destroys a leased connection whose holder has put a listener on it', async () => {
+  it('takes off what the holder of a leased connection has put on it', async () => {
     const heard: string[] = []
     await pool.use('k', (client) => {
       client.on('custom', () => heard.push('the first holder'))

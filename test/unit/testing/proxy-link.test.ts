@@ -28,7 +28,7 @@ test('a link that is reset while one side is being shut down leaves no socket op
   const closed = once(client, 'close', { signal: AbortSignal.timeout(2_000) })
   // The target has ended: the client's side is shut down two ticks after this, and known to be only a loop later.
   const end = client.end
-  client.end = ((...args: []) => {
+  client.end = ((...args: Parameters<typeof end>) => {
     process.nextTick(() => process.nextTick(() => link.reset()))
     return end.apply(client, args)
   }) as typeof end
