@@ -154,6 +154,47 @@ describe('routing', () => {
     await call
   })
 
+  test('settings of a view are checked when it is made: names and values, with the nearest one for a typo', async () => {
+    const { client } = stubPool()
+    const refused: readonly [object, string, RegExp][] = [
+      [{ timeOutMs: 5 }, 'timeOutMs', /no command option 'timeOutMs'; did you mean 'timeoutMs'/],
+      [{ timeout: 'abc' }, 'timeout', /whole number of milliseconds from 0 to/],
+      [{ timeoutMs: -1 }, 'timeoutMs', /whole number/],
+      [{ timeoutMs: 2 ** 31 }, 'timeoutMs', /whole number/],
+      [{ retry: 'saef' }, 'retry', /did you mean 'safe'/],
+      [{ readFrom: 'prefer-replica' }, 'readFrom', /did you mean 'preferReplica'/],
+      [{ replicaAck: { replicas: 0, timeoutMs: 10 } }, 'replicaAck.replicas', /at least 1/],
+      [{ abortSignal: {} }, 'abortSignal', /AbortSignal/],
+      [{ typeMapping: 'x' }, 'typeMapping', /an object/],
+    ]
+    for (const [options, option, message] of refused) {
+      const invalid = { code: 'INVALID_OPTIONS', option, message }
+      assert.throws(() => client.withCommandOptions(options as never), invalid)
+      await assert.rejects(client.sendCommand(['GET', 'k1'], options as never), invalid)
+    }
+    assert.throws(() => client.withReadFrom('prefer-replica' as never), { code: 'INVALID_OPTIONS', option: 'readFrom' })
+    assert.throws(() => client.withTypeMapping(7 as never), { code: 'INVALID_OPTIONS', option: 'typeMapping' })
+  })
+
+  test("node-redis's own command options are taken, and those that mean nothing here reach no shard", async () => {
+    const { client, shards } = stubPool()
+    const { signal } = new AbortController()
+    const options = {
+      asap: true,
+      chainId: Symbol('c'),
+      slotNumber: 1,
+      typeMapping: {},
+      abortSignal: signal,
+      timeout: 5,
+    }
+    await client.withCommandOptions(options as never).get('k1')
+    await client.sendCommand(['GET', 'k1'], options as never)
+    for (const sent of shards[1]!.sent) {
+      assert.deepEqual(sent.options, { typeMapping: {}, abortSignal: signal, timeoutMs: 5 })
+    }
+    assert.equal(shards[1]!.sent.length, 2)
+  })
+
   test("views carry their settings and share everything else; a namespace of a view is the view's", async () => {
     const { client, shards } = stubPool()
     const signal = new AbortController().signal
