@@ -52,7 +52,10 @@ describe('a pop blocks while its master', () => {
   })
 
   it('goes on past commandTimeoutMs: its own wait is no time-out', async () => {
-    const { reply, tookMs } = await ending(pool.withCommandOptions({ timeout: 300 }).blPop(key, 1))
+    const quick = poolOn(topology, { commandTimeoutMs: 300 })
+    await quick.connect()
+    const { reply, tookMs } = await ending(quick.blPop(key, 1))
+    await quick.close()
     assert.equal(reply, null)
     assert.ok(tookMs > 900)
   })
