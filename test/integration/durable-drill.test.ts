@@ -6,7 +6,7 @@ describe('durable writes, over kill -9 failovers', () => {
   it('are all there after each; how many ordinary ones are not is told, and hangs on luck', {
     timeout: 110_000,
   }, async (t) => {
-    const report = await durableDrill(3, (line) => t.diagnostic(line))
+    const report = await durableDrill(2, (line) => t.diagnostic(line))
     assert.ok(report.withReplicaAck.acknowledged > 100)
     assert.equal(report.withReplicaAck.lost, 0)
   })
