@@ -37,6 +37,9 @@ function client(stub: StubConnection): void {
     on() {
       return stub.client
     },
+    off() {
+      return stub.client
+    },
     multi() {
       const chain = { get: () => chain, exec: async () => stub.send(['EXEC']) }
       return chain
