@@ -314,6 +314,18 @@ function templateFor({ RESP, modules, functions, scripts }: ClientOptions): RawC
   return client
 }
 
+/**
+ * What node-redis finds only as it writes a command, checked for all parts of a call before any is sent. In its own words.
+ * @throws TypeError
+ */
+export function assertEncodable(words: readonly unknown[]): void {
+  for (let i = 0; i < words.length; i++) {
+    const word = words[i]
+    if (typeof word === 'string' || word instanceof Buffer) continue
+    throw new TypeError(`"arguments[${i}]" must be of type "string | Buffer", got ${typeof word} instead.`)
+  }
+}
+
 function timeoutError(address: Address, timeoutMs: number): Error {
   const error = new Error(`no connection to ${formatAddress(address)} within ${timeoutMs} ms`)
   return Object.assign(error, { code: 'ETIMEDOUT' })

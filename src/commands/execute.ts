@@ -1,4 +1,4 @@
-import type { TypeMapping } from '../redis-client.js'
+import { assertEncodable, type TypeMapping } from '../redis-client.js'
 import type { CallOptions, CommandProfile } from '../shard/call.js'
 import { carryOnLease, mayBlock } from './blocking.js'
 import { askAnyone, carry } from './carry.js'
@@ -17,7 +17,10 @@ export async function execute(router: Router, call: Call, options: CallOptions |
   return needsPlainNumbers(plan) ? mapNumbers(reply, router.typeMappingOf(options)) : reply
 }
 
-/** Sends every part and waits for all of them, failed or not: no part is left running behind a rejection. */
+/**
+ * Sends every part and waits for all of them, failed or not: no part is left running behind a rejection.
+ * @throws TypeError before anything is sent, when a word is neither text nor bytes
+ */
 export function settlePlan(
   router: Router,
   plan: Plan,
@@ -27,6 +30,7 @@ export function settlePlan(
   // An empty mapping, not an absent one: the pool's own must not apply either.
   const settings = needsPlainNumbers(plan) ? { ...options, typeMapping: {} } : options
   const { kind } = call.route
+  assertEncodable(call.words)
   return Promise.all(
     plan.parts.map((part) =>
       kind === 'split'

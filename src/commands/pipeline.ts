@@ -1,9 +1,17 @@
-import { MultiShardError, UnsupportedCommandError } from '../errors.js'
-import { ErrorReply, type RedisArgument } from '../redis-client.js'
+import { UnsupportedCommandError } from '../errors.js'
+import { assertEncodable, ErrorReply, type RedisArgument } from '../redis-client.js'
 import type { CallOptions, CommandProfile, ShardPort } from '../shard/call.js'
 import { mayBlock } from './blocking.js'
 import { mapNumbers } from './execute.js'
-import { describe, joinPlan, needsPlainNumbers, type Part, type PartOutcome, type Plan, planCall } from './plan.js'
+import {
+  joinPlan,
+  multiShardFailure,
+  needsPlainNumbers,
+  type Part,
+  type PartOutcome,
+  type Plan,
+  planCall,
+} from './plan.js'
 import type { QueuedCommand } from './queued-command.js'
 import type { Router } from './router.js'
 import { ScriptWords } from './script-words.js'
@@ -75,10 +83,12 @@ export async function execPipeline(
   }
   const replies = new Array<unknown>(queue.length)
   const sending = shares.filter((share) => share !== undefined)
+  // A single share is checked where it is sent.
+  if (sending.length > 1) for (const { call } of queue) assertEncodable(call.words)
   const ends = await Promise.all(sending.map((share) => sendShare(share, options, spreads, replies)))
   const lost = ends.find((end) => 'error' in end)
   if (lost !== undefined) {
-    throw ends.length === 1 ? (lost as { error: unknown }).error : new MultiShardError('PIPELINE', describe(ends))
+    throw ends.length === 1 ? (lost as { error: unknown }).error : multiShardFailure('PIPELINE', ends)
   }
   return finish(router, queue, spreads, replies, options)
 }

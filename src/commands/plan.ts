@@ -1,5 +1,5 @@
 import { MultiShardError, type ShardOutcome, UnsupportedCommandError } from '../errors.js'
-import { ErrorReply, type RedisArgument } from '../redis-client.js'
+import { AbortError, ErrorReply, type RedisArgument } from '../redis-client.js'
 import type { CommandProfile, ShardPort } from '../shard/call.js'
 import type { CommandFacts } from './command-table.js'
 import { isNumeric, type Join, joinReplies } from './joins.js'
@@ -79,10 +79,11 @@ function planSplit(map: ShardMap, call: Call): Plan {
   const spec = facts?.keySpecs?.[0]
   const places = spec === undefined ? [] : keyPlaces(spec, words)
   const first = places[0]
-  // No key at all: the server's own complaint about the number of arguments is the answer, as with one server.
-  if (first === undefined)
+  const step = spec !== undefined && 'last' in spec.find ? spec.find.step : 1
+  // No key at all, or one without its value: the server's own complaint about the number of arguments is the answer, as
+  // with one server. Whole, so that no shard takes its part of it.
+  if (first === undefined || (words.length - first) % step !== 0)
     return { profile, parts: [{ shard: map.shards[0]!, words, keys: [] }], join: 'one', length: 0 }
-  const step = places.length > 1 ? places[1]! - first : words.length - first
   const parts: OpenPart[] = []
   // The part that each shard's next key goes to, by the shard's index.
   const open: (OpenPart | undefined)[] = []
@@ -157,7 +158,15 @@ function failureOf(plan: Plan, outcomes: readonly PartOutcome[], failed: readonl
   const unanimous =
     failed.length === outcomes.length &&
     errors.every((error) => error instanceof ErrorReply && error.message === (first as Error).message)
-  return unanimous ? first : new MultiShardError(plan.profile.name, describe(outcomes))
+  return unanimous ? first : multiShardFailure(plan.profile.name, outcomes)
+}
+
+/** The caller's own doing is told as with one shard: the AbortError of an aborted call, a complaint about its arguments. */
+export function multiShardFailure(command: string, outcomes: readonly PartOutcome[]): unknown {
+  const errors = outcomes.flatMap((outcome) => ('error' in outcome ? [outcome.error] : []))
+  if (errors.every((error) => error instanceof AbortError)) return errors[0]
+  if (errors.length === outcomes.length && errors.every((error) => error instanceof TypeError)) return errors[0]
+  return new MultiShardError(command, describe(outcomes))
 }
 
 /** For MultiShardError: shard by shard what was asked of it and how it ended. */

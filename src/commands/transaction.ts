@@ -1,10 +1,10 @@
 import { Backoff } from '../async/backoff.js'
 import { sleep } from '../async/sleep.js'
-import { type KeyLike, MultiShardError, UnsupportedCommandError } from '../errors.js'
-import { ErrorReply, MultiErrorReply, type RedisArgument, WatchError } from '../redis-client.js'
+import { type KeyLike, UnsupportedCommandError } from '../errors.js'
+import { assertEncodable, ErrorReply, MultiErrorReply, type RedisArgument, WatchError } from '../redis-client.js'
 import type { CallOptions, CommandProfile, ShardPort } from '../shard/call.js'
 import type { PartOutcome } from './plan.js'
-import { describe } from './plan.js'
+import { multiShardFailure } from './plan.js'
 import type { QueuedCommand } from './queued-command.js'
 import type { Router } from './router.js'
 import { ScriptWords } from './script-words.js'
@@ -74,6 +74,7 @@ async function execSplit(
     return transformReplies(queue, await transact(router, oneShard(router, queue), queue, options))
   // A command without a key says the same everywhere; it goes with the first that has one.
   for (const i of keyless) put(groups, first, i)
+  for (const { call } of queue) assertEncodable(call.words)
   const replies = new Array<unknown>(queue.length)
   const outcomes = await Promise.all(
     [...groups].map(async ([shard, places]): Promise<PartOutcome> => {
@@ -92,8 +93,7 @@ async function execSplit(
     }),
   )
   const failed = outcomes.find((outcome) => 'error' in outcome)
-  if (failed !== undefined)
-    throw outcomes.length === 1 ? errorOf(failed) : new MultiShardError('MULTI', describe(outcomes))
+  if (failed !== undefined) throw outcomes.length === 1 ? errorOf(failed) : multiShardFailure('MULTI', outcomes)
   return transformReplies(queue, replies)
 }
 

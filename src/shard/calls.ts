@@ -11,7 +11,7 @@ import {
   ShardUnavailableError,
 } from '../errors.js'
 import type { Settings } from '../options.js'
-import { AbortError, ErrorReply, type RedisArgument, type SendOptions } from '../redis-client.js'
+import { AbortError, assertEncodable, ErrorReply, type RedisArgument, type SendOptions } from '../redis-client.js'
 import type { CallOptions, CommandProfile } from './call.js'
 import type { DurableLane } from './durable-lane.js'
 import { classifyFailure, reasonOf } from './failure.js'
@@ -95,7 +95,7 @@ export class Calls {
     since: number = this.#clock.refresh(),
   ): Promise<readonly unknown[]> {
     // node-redis would leave out the one command it cannot encode, or has no room for, and send the rest of the transaction.
-    for (const args of commands) for (const arg of args) assertEncodable(arg)
+    for (const args of commands) assertEncodable(args)
     if (this.#inFlight() + commands.length > this.#settings.maxInFlight) throw this.#fullError()
     const send = (deadline: number) => this.#sendBatchOnce(commands, profile, options, deadline)
     try {
@@ -394,11 +394,4 @@ export class Calls {
 /** A cursor belongs to the node it is from: the next page asked of another node would miss keys. */
 function readsAnywhere(profile: CommandProfile): boolean {
   return profile.readOnly && !profile.name.endsWith('SCAN')
-}
-
-function assertEncodable(arg: unknown): void {
-  if (typeof arg === 'string' || arg instanceof Uint8Array) return
-  throw new TypeError(
-    `an argument of a command must be a string or a Buffer, not ${arg === null ? 'null' : typeof arg}`,
-  )
 }

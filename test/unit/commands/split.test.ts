@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { ErrorReply, RESP_TYPES } from 'redis'
+import { AbortError, ErrorReply, RESP_TYPES } from 'redis'
 import { type MultiShardError, ShardUnavailableError } from '../../../src/errors.js'
 import { stubPool } from './stub-client.js'
 
@@ -153,5 +153,56 @@ describe('split commands', () => {
     assert.equal((await client.settled.del(['a0', 'b1', 'c2'])).reply, 2)
     const none = await client.settled.get('k1')
     assert.deepEqual([none.reply, none.failed], [undefined, 1])
+  })
+
+  test('a bad argument is found before any part is sent, in the words of node-redis', async () => {
+    const { client, shards } = stubPool()
+    const bad = 5 as unknown as string
+    const complaint = { name: 'TypeError', message: /^"arguments\[\d\]" must be of type "string \| Buffer", got/ }
+    await assert.rejects(client.mSet(['a1', 'x', 'b2', bad]), complaint)
+    await assert.rejects(client.mSet([['a1', 'x'], ['b2']] as unknown as [string, string][]), complaint)
+    await assert.rejects(client.mSet(['a1', 'x', 'b2', new Uint8Array(1)] as string[]), complaint)
+    await assert.rejects(client.settled.mSet(['a1', 'x', 'b2', bad]), complaint)
+    await assert.rejects(client.sendCommand(['MSET', 'a1', 'x', 'b2', bad]), complaint)
+    await assert.rejects(client.keys(undefined as unknown as string), complaint)
+    await assert.rejects(client.ping(bad), complaint)
+    await assert.rejects(client.pipeline().set('a1', 'x').append('b2', bad).exec(), complaint)
+    const split = stubPool({ crossShardMulti: 'split' })
+    await assert.rejects(split.client.multi().set('a1', 'x').append('b2', bad).exec(), complaint)
+    await assert.rejects(client.mGet([bad, 'a1']), { name: 'InvalidKeyError' })
+    await assert.rejects(client.pipeline().set('a1', 'x').get(bad).exec(), { name: 'InvalidKeyError' })
+    for (const shard of [...shards, ...split.shards]) assert.deepEqual([shard.sent, shard.batches], [[], []])
+  })
+
+  test('a key without its value is complained of by one server, and no shard takes its part', async () => {
+    const { client, shards } = stubPool()
+    const complaint = new ErrorReply("ERR wrong number of arguments for 'mset' command")
+    shards[0]!.answer = () => {
+      throw complaint
+    }
+    const words = ['a1', 'x', 'b2', 'y', 'c1']
+    await assert.rejects(client.sendCommand(['MSET', ...words]), complaint)
+    // node-redis makes the missing value a word, and then cannot write it.
+    await assert.rejects(client.mSet(words), TypeError)
+    await assert.rejects(client.settled.mSet(words), TypeError)
+    assert.deepEqual(
+      shards.map((shard) => shard.texts),
+      [['MSET a1 x b2 y c1'], [], []],
+    )
+  })
+
+  test('an aborted call rejects with AbortError, whatever number of shards it concerned', async () => {
+    const pool = stubPool({ crossShardMulti: 'split' })
+    const aborted = () => {
+      throw new AbortError()
+    }
+    for (const shard of pool.shards) Object.assign(shard, { answer: aborted, answerBatch: aborted })
+    const { client } = pool
+    await assert.rejects(client.mGet(['a1', 'b2']), AbortError)
+    await assert.rejects(client.keys('*'), AbortError)
+    await assert.rejects(client.pipeline().get('a1').get('b2').exec(), AbortError)
+    await assert.rejects(client.multi().get('a1').get('b2').exec(), AbortError)
+    pool.shards[1]!.answer = () => 'OK'
+    await assert.rejects(client.mSet({ a1: 'x', b2: 'y' }), AbortError)
   })
 })
