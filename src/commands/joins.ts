@@ -1,4 +1,4 @@
-/** How the replies of several shards become one: Redis's response policies, and five of our own. */
+/** How the replies of several shards become one: Redis's response policies, and some of our own. */
 export type Join =
   | 'default-keyless'
   | 'all_succeeded'
@@ -10,6 +10,8 @@ export type Join =
   | 'agg_logical_or'
   /** The one reply that all shards gave; undefined where they differ. */
   | 'same'
+  /** The same for pairs of name and value, whose order is each server's own; RESP 2 has them in a list. */
+  | 'same_pairs'
   /** Texts one after the other, each under a line that names its shard. */
   | 'text'
   /** Texts of whole lines, end to end. */
@@ -47,6 +49,8 @@ export function joinReplies(join: Join, replies: readonly unknown[], names: read
       return fold(replies, (a, b) => (a || b ? 1 : 0))
     case 'same':
       return replies.every((reply) => sameReply(reply, replies[0])) ? replies[0] : undefined
+    case 'same_pairs':
+      return replies.every((reply) => sameReply(pairsOf(reply), pairsOf(replies[0]))) ? replies[0] : undefined
     case 'text':
       return joinTexts(replies, (i) => `# shard ${names[i]}\r\n`, '\r\n')
     case 'lines':
@@ -107,6 +111,14 @@ function union(replies: readonly unknown[]): unknown {
 function addCounts(replies: readonly unknown[]): unknown {
   const lists = replies as readonly unknown[][]
   return lists[0]!.map((entry, i) => (i % 2 === 0 ? entry : lists.reduce((total, list) => total + Number(list[i]), 0)))
+}
+
+/** A list of names and values by name; a map or an object is one already. */
+function pairsOf(reply: unknown): unknown {
+  if (!Array.isArray(reply)) return reply
+  const pairs = new Map<string, unknown>()
+  for (let i = 0; i < reply.length; i += 2) pairs.set(String(reply[i]), reply[i + 1])
+  return pairs
 }
 
 /** Deep equality of plain replies: scalars, bytes, lists, maps, sets and objects; the order of a map does not count. */

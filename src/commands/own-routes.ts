@@ -47,7 +47,7 @@ export const OWN_ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['ACL USERS', all('same')],
   ['ACL WHOAMI', all('same')],
   ['ACL LOAD', all('all_succeeded')],
-  ['CONFIG GET', all('same')],
+  ['CONFIG GET', all('same_pairs')],
   ['FUNCTION DUMP', all('same')],
   ['FUNCTION LIST', all('same')],
   ['MODULE LIST', all('same')],

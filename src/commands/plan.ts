@@ -119,7 +119,7 @@ export function joinPlan(plan: Plan, outcomes: readonly PartOutcome[]): unknown 
   }
   const succeeded = failed.length === 0 ? outcomes : outcomes.filter((outcome) => 'reply' in outcome)
   const reply = joinSucceeded(plan, succeeded)
-  if (plan.join === 'same' && reply === undefined) throw disagreement(plan, outcomes)
+  if ((plan.join === 'same' || plan.join === 'same_pairs') && reply === undefined) throw disagreement(plan, outcomes)
   return reply
 }
 

@@ -155,4 +155,21 @@ describe('commands for all shards', () => {
     for (const [a, b] of yes) assert.equal(sameReply(a, b), true)
     for (const [a, b] of no) assert.equal(sameReply(a, b), false)
   })
+
+  test('settings are the same whatever order a server lists them in (RESP 2)', () => {
+    const [here, there] = [
+      ['hz', '10', 'timeout', '0'],
+      ['timeout', '0', 'hz', '10'],
+    ]
+    assert.deepEqual(joinReplies('same_pairs', [here, there], ['a', 'b']), here)
+    assert.equal(joinReplies('same_pairs', [here, ['timeout', '10', 'hz', '0']], ['a', 'b']), undefined)
+    assert.equal(joinReplies('same_pairs', [here, ['hz', '10']], ['a', 'b']), undefined)
+    const bytes = ['timeout', Buffer.from('0'), 'hz', Buffer.from('10')].map((word) => Buffer.from(word))
+    assert.ok(joinReplies('same_pairs', [bytes, [...bytes.slice(2), ...bytes.slice(0, 2)]], ['a', 'b']))
+  })
+
+  test('CONFIG GET over shards that list alike in different order is one answer', async () => {
+    const pool = answering(['hz', '10', 'timeout', '0'], ['timeout', '0', 'hz', '10'], ['hz', '10', 'timeout', '0'])
+    assert.deepEqual(await pool.client.sendCommand(['CONFIG', 'GET', 'hz', 'timeout']), ['hz', '10', 'timeout', '0'])
+  })
 })

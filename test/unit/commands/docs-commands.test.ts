@@ -23,6 +23,7 @@ const JOINED: Readonly<Record<Join, string>> = {
   agg_logical_and: 'true where all shards say so',
   agg_logical_or: 'true where one shard says so',
   same: 'the one answer; `MultiShardError` with all answers where shards differ',
+  same_pairs: 'the one answer, whatever the order of its pairs; `MultiShardError` with all answers where shards differ',
   text: 'the texts one after the other, each under a line `# shard <name>`',
   lines: 'the texts one after the other',
   random: 'one of the answers, by chance',
