@@ -4,7 +4,7 @@ import { mergeOptions, type ViewOptions } from './call-options.js'
 import type { Command } from './command.js'
 import { CALL_OPTIONS, commandSetOf, defineCommands, ROUTER, type Routed } from './methods.js'
 import { createQueue } from './multi.js'
-import type { MessageListener, SubscriptionKind } from './pub-sub.js'
+import type { ChannelNames, MessageListener, SubscriptionKind } from './pub-sub.js'
 import { sendRaw } from './raw-command.js'
 import { scanKey, scanShards } from './scan-iterators.js'
 import { runSettled } from './settled.js'
@@ -46,8 +46,6 @@ async function sendCommand(this: Routed, ...given: unknown[]): Promise<unknown> 
   return sendRaw(this[ROUTER], words, key === undefined ? undefined : { key, readOnly }, options)
 }
 
-type Channels = string | readonly string[]
-
 function pubSubMembers(): Record<string, unknown> {
   const members: Record<string, unknown> = {}
   const kinds: readonly [SubscriptionKind, string][] = [
@@ -56,13 +54,18 @@ function pubSubMembers(): Record<string, unknown> {
     ['sSubscribe', 'sUnsubscribe'],
   ]
   for (const [kind, undo] of kinds) {
-    const enter = async function (this: Routed, channels: Channels, listener: MessageListener, bufferMode?: boolean) {
+    const enter = async function (
+      this: Routed,
+      channels: ChannelNames,
+      listener: MessageListener,
+      bufferMode?: boolean,
+    ) {
       if (typeof listener !== 'function') throw new TypeError(`${kind} needs a listener function`)
       const gate = this[ROUTER].context.waitUntilOpen(this[CALL_OPTIONS])
       if (gate !== undefined) await gate
       await this[ROUTER].pubSub.subscribe(kind, channels, listener, bufferMode)
     }
-    const leave = function (this: Routed, channels?: Channels, listener?: MessageListener, bufferMode?: boolean) {
+    const leave = function (this: Routed, channels?: ChannelNames, listener?: MessageListener, bufferMode?: boolean) {
       return this[ROUTER].pubSub.unsubscribe(kind, channels, listener, bufferMode)
     }
     members[kind] = members[kind.toUpperCase()] = enter

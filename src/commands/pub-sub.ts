@@ -1,8 +1,12 @@
+import { assertEncodable, type RedisArgument } from '../redis-client.js'
 import type { ShardMap } from './shard-map.js'
 import { type SubscriberConnection, SubscriberLink } from './subscriber-link.js'
 
 /** The three kinds of subscription, by the names node-redis's methods have. */
 export type SubscriptionKind = 'subscribe' | 'pSubscribe' | 'sSubscribe'
+
+/** Names of channels as callers give them: one or more. */
+export type ChannelNames = RedisArgument | readonly RedisArgument[]
 
 /** What hears the messages. With `bufferMode` both come as bytes. */
 export type MessageListener = (message: never, channel: never) => unknown
@@ -56,12 +60,12 @@ export class PubSub {
   /** Resolves when every shard concerned has confirmed. When one cannot, none of it stays and the promise rejects. */
   async subscribe(
     kind: SubscriptionKind,
-    channels: string | readonly string[],
+    channels: ChannelNames,
     listener: MessageListener,
     bufferMode = false,
   ): Promise<void> {
     const added: Subscription[] = []
-    const all = listOf(channels).map(
+    const all = namesOf(kind, channels).map(
       (channel) =>
         this.#find(kind, channel, listener, bufferMode) ?? this.#make(kind, channel, listener, bufferMode, added),
     )
@@ -76,11 +80,12 @@ export class PubSub {
   /** Without a listener: all listeners of the channels; without channels: all of this kind. Holds also during a gap. */
   async unsubscribe(
     kind: SubscriptionKind,
-    channels?: string | readonly string[] | undefined,
+    channels?: ChannelNames | null | undefined,
     listener?: MessageListener | undefined,
     bufferMode?: boolean | undefined,
   ): Promise<void> {
-    const names = channels === undefined ? undefined : new Set(listOf(channels))
+    // As node-redis: no channels at all are all of them.
+    const names = channels === undefined || channels === null ? undefined : new Set(namesOf(kind, channels))
     const going = [...this.#subscriptions].filter(
       (one) =>
         one.kind === kind &&
@@ -167,8 +172,16 @@ function isServersOwn(channel: string): boolean {
   return channel.startsWith('__keyspace@') || channel.startsWith('__keyevent@')
 }
 
-function listOf(channels: string | readonly string[]): readonly string[] {
-  return typeof channels === 'string' ? [channels] : channels
+/** @throws TypeError for what is no name, in node-redis's words; messages are matched by text, so bytes must be UTF-8 */
+function namesOf(kind: SubscriptionKind, channels: ChannelNames): string[] {
+  const list = (Array.isArray(channels) ? channels : [channels]) as readonly RedisArgument[]
+  assertEncodable([kind, ...list])
+  return list.map((channel) => {
+    if (typeof channel === 'string') return channel
+    const text = channel.toString()
+    if (Buffer.from(text).equals(channel)) return text
+    throw new TypeError('the name of a channel must be text or its bytes in UTF-8')
+  })
 }
 
 /** Waits for all, then throws the first failure: no part goes on behind a rejection. */

@@ -57,7 +57,7 @@ export abstract class RoutedClient<
   declare readonly withTypeMapping: <N extends TypeMapping>(typeMapping: N) => RoutedView<M, F, S, RESP, N>
   /** The same pool with settings for the calls made through it; those not named stay as they are. Make it once and keep it. */
   declare readonly withCommandOptions: <N extends TypeMapping = TM>(
-    options: ViewOptions<N>,
+    options?: ViewOptions<N>,
   ) => RoutedView<M, F, S, RESP, N>
   /**
    * The same pool, its calls rejecting with node-redis's AbortError as soon as the signal aborts. What has not been sent by
@@ -103,8 +103,8 @@ const views = {
   withTypeMapping(this: AnyRouted, typeMapping: TypeMapping) {
     return viewOf(this, { typeMapping })
   },
-  withCommandOptions(this: AnyRouted, options: ViewOptions<TypeMapping>) {
-    return viewOf(this, options)
+  withCommandOptions(this: AnyRouted, options: ViewOptions<TypeMapping> | undefined) {
+    return viewOf(this, options ?? {})
   },
   withAbortSignal(this: AnyRouted, abortSignal: AbortSignal) {
     return viewOf(this, { abortSignal })

@@ -253,6 +253,30 @@ describe('pub/sub', () => {
     assert.ok(opened.every(({ connection }) => connection.ended))
   })
 
+  test('the names of channels are text or its bytes; anything else is a TypeError in the words of node-redis', async () => {
+    const { client, live, opened } = subscribing()
+    const [heard, bad] = [[] as unknown[], 5 as unknown as string]
+    const complaint = {
+      name: 'TypeError',
+      message: '"arguments[1]" must be of type "string | Buffer", got number instead.',
+    }
+    await assert.rejects(
+      client.subscribe(bad, () => {}),
+      complaint,
+    )
+    await assert.rejects(client.unsubscribe(bad), complaint)
+    await assert.rejects(
+      client.pSubscribe(Buffer.from([0xff]) as unknown as string, () => {}),
+      TypeError,
+    )
+    assert.equal(opened.length, 0)
+    await client.subscribe(Buffer.from('c1') as unknown as string, (message) => heard.push(message))
+    live(1)[0]!.deliver('c1', 'x')
+    await client.unsubscribe('c1')
+    assert.deepEqual([heard, client.isPubSubActive], [['x'], false])
+    client.end()
+  })
+
   test('a listener is asked for', async () => {
     const { client } = subscribing()
     await assert.rejects((client as never as { subscribe(c: string): Promise<void> }).subscribe('c1'), TypeError)

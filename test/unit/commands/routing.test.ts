@@ -303,4 +303,11 @@ describe('routing', () => {
     }
     assert.equal(typeof (client as never as { setMaxListeners(n: number): unknown }).setMaxListeners(0), 'object')
   })
+
+  test('withCommandOptions without options changes nothing, as with node-redis', async () => {
+    const { client, shards } = stubPool()
+    await client.withCommandOptions(undefined).get('k1')
+    await client.withCommandOptions().get('k1')
+    assert.deepEqual(shards[1]!.texts, ['GET k1', 'GET k1'])
+  })
 })
