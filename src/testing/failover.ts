@@ -52,12 +52,21 @@ export async function promoteReplica(
 ): Promise<FailoverReport> {
   const from = await findMaster(shard, group, wait, timeoutMs)
   // A sentinel refuses while it knows no good replica, or is still busy with the last failover.
-  await wait(`a failover of ${shard.name} to start`, timeoutMs, () => group.startFailover(shard.name), 50)
+  const begin = () => group.startFailover(shard.name)
+  let leader = await wait(`a failover of ${shard.name} to start`, timeoutMs, begin, 50)
   const started = performance.now()
   const promoted = async (): Promise<Seen<TopologyNode>> => {
+    // Before ROLE: a failover that had come to its end by then has a promoted node to show.
+    const goesOn = await group.failsOver(leader, shard.name)
     const masters = await shard.saying('master')
     const node = masters.find((one) => one !== from)
-    return node ? { ready: node } : { missing: `ROLE says master on ${list(masters)}` }
+    if (node) return { ready: node }
+    if (!goesOn) {
+      // Given up, as on a busy machine when every replica seems away for a moment (-failover-abort-no-good-slave).
+      const again = await begin()
+      if ('ready' in again) leader = again.ready
+    }
+    return { missing: `ROLE says master on ${list(masters)}` }
   }
   const to = await wait(`a replica of ${shard.name} to be promoted`, timeoutMs, promoted, 5)
   return { from, to, promotedAfterMs: performance.now() - started }

@@ -67,6 +67,16 @@ export class SentinelGroup {
     return { ready: node }
   }
 
+  /** Whether the sentinel still is at the failover that it was asked for. One that does not answer may be. */
+  async failsOver(node: TopologyNode, name: string): Promise<boolean> {
+    try {
+      const { flags } = parseInstance(await node.command('SENTINEL', 'MASTER', name))
+      return flags?.includes('failover_in_progress') === true
+    } catch {
+      return true
+    }
+  }
+
   /**
    * Sentinels tell each other of a switch in two ways: PUBLISH on each other, and on the data nodes' channels. This one is
    * made to refuse the first, and to log in on data nodes as one who may not hear the second.
