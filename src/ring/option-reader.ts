@@ -28,6 +28,8 @@ export class OptionReader {
     if (choice !== undefined) return choice
     const list = choices.map((c) => (typeof c === 'string' ? `'${c}'` : `${c}`)).join(', ')
     if (value === undefined) throw this.error(name, `must be given; one of ${list}`)
+    const meant = choices.find((c) => typeof c === 'number' && String(c) === value)
+    if (meant !== undefined) throw this.error(name, `must be the number ${meant}, not a string`)
     throw this.error(
       name,
       typeof value === 'string'

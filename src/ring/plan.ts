@@ -1,4 +1,5 @@
 import { InvalidOptionsError } from '../errors.js'
+import { suggestion } from '../nearest.js'
 import type { KeySpace, Remainders, Segments } from './key-space.js'
 import { remainderShare, sharesOf } from './key-space.js'
 import type { Ring } from './ring.js'
@@ -52,14 +53,18 @@ export interface PlanOptions {
  * const plan = planRing(createRing({ shards: ['a', 'b'] }), createRing({ shards: ['a', 'b', 'c'] }))
  * plan.moves // [{ from: 'a', to: 'c', share: 0.17 }, { from: 'b', to: 'c', share: 0.16 }]
  *
- * @throws InvalidOptionsError `keys`, when there are none, or where a ring is a function and keys are the only way to know
+ * @throws InvalidOptionsError `from` and `to`, when they are no rings; `keys`, when there are none, or where a ring is a
+ * function and keys are the only way to know
  * @throws InvalidKeyError when one of the keys is neither a string nor bytes
  */
 export function planRing(from: Ring, to: Ring, options: PlanOptions = {}): RingPlan {
+  assertRing('from', from)
+  assertRing('to', to)
+  const keys = readKeys(options)
   const flows = new Flows(from, to)
-  if (options.keys !== undefined) {
+  if (keys !== undefined) {
     let count = 0
-    for (const key of options.keys) {
+    for (const key of keys) {
       flows.add(from.locate(key), to.locate(key), 1)
       count++
     }
@@ -67,6 +72,26 @@ export function planRing(from: Ring, to: Ring, options: PlanOptions = {}): RingP
     return flows.plan('keys', count)
   }
   return flows.plan(addSpaces(flows, from, to), undefined)
+}
+
+function assertRing(name: string, ring: Partial<Ring> | null | undefined): void {
+  if (typeof ring?.locate === 'function' && Array.isArray(ring.shards) && 'keySpace' in ring) return
+  throw new InvalidOptionsError(name, `planRing wants two rings made by createRing; '${name}' is none`)
+}
+
+function readKeys(options: PlanOptions): PlanOptions['keys'] {
+  if (typeof options !== 'object' || options === null) {
+    throw new InvalidOptionsError('options', 'the options of planRing must be an object')
+  }
+  for (const [name, value] of Object.entries(options)) {
+    if (name === 'keys' || value === undefined) continue
+    throw new InvalidOptionsError(name, `planRing has no option '${name}'${suggestion(name, ['keys'])}`)
+  }
+  const keys: unknown = options.keys
+  // Text and bytes are iterable too: by letter, and that is never what was meant.
+  const isMany = Object(keys) === keys && !(keys instanceof Uint8Array) && Symbol.iterator in (keys as object)
+  if (keys === undefined || isMany) return options.keys
+  throw new InvalidOptionsError('keys', "'keys' of planRing must be a list, or another iterable, of keys")
 }
 
 function addSpaces(flows: Flows, from: Ring, to: Ring): 'hash-space' | 'expected' {

@@ -123,3 +123,20 @@ test('planRing: a ring that is a function can only be planned by keys', () => {
   assert.throws(() => planRing(byHand, ring, { keys: [] }), InvalidOptionsError)
   assert.equal(planRing(byHand, ring, { keys: new Set(['a', 'bb', 'ccc']) }).keys, 3)
 })
+
+test('planRing: what is no ring and what is no list of keys is named', () => {
+  const ring = createRing({ shards: names(2) })
+  const refuses = (args: unknown[], option: string, message: RegExp) =>
+    assert.throws(() => planRing(...(args as Parameters<typeof planRing>)), {
+      code: 'INVALID_OPTIONS',
+      option,
+      message,
+    })
+  refuses([ring], 'to', /wants two rings made by createRing; 'to' is none/)
+  refuses([ring, {}], 'to', /two rings/)
+  refuses([null, ring], 'from', /'from' is none/)
+  refuses([ring, ring, null], 'options', /an object/)
+  refuses([ring, ring, { kyes: ['a'] }], 'kyes', /no option 'kyes'; did you mean 'keys'/)
+  for (const keys of ['user:1', Buffer.from('user:1'), 7, null, {}]) refuses([ring, ring, { keys }], 'keys', /a list/)
+  assert.equal(planRing(ring, ring, { keys: undefined }).moved, 0)
+})

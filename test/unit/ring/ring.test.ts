@@ -66,6 +66,7 @@ test('a ring names the nearest word for one that it does not know', () => {
   refuses({ shards: two, preset: 'RedisRB' }, 'ring.preset', /did you mean 'redis-rb'/)
   refuses({ shards: two, preset: 'zzzzzzzz' }, 'ring.preset', /known are 'murmur3'/)
   refuses({ shards: two, preset: 7 }, 'ring.preset', /must be one of/)
+  refuses({ shards: two, preset: 'redis-rb', version: '5' }, 'ring.version', /must be the number 5, not a string/)
   refuses({ shards: two, preset: null }, 'ring.preset', /must be one of/)
   refuses({ shards: two, seed: 1 }, 'ring.seed', /no option/)
   refuses({ shards: two, preset: 'hashring', 'vnode count': 40 }, 'ring.vnode count', /did you mean 'vnodeCount'/)
