@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { after, before, describe, test } from 'node:test'
 import { createClient } from 'redis'
+import { sleep } from '../../src/async/sleep.js'
 import { lookUpCommand } from '../../src/commands/command-table.js'
 import { routeOf } from '../../src/commands/routes.js'
 import { ShardedSentinelPool } from '../../src/pool.js'
@@ -151,6 +152,43 @@ for (const RESP of [2, 3] as const)
       plain.destroy()
       await pool.close()
       await servers[Symbol.asyncDispose]()
+    })
+
+    test('commands: bad arguments and aborts of calls over several shards end as with one client', async () => {
+      type Caller = Record<string, (...args: unknown[]) => Promise<unknown>>
+      const calls: ((target: Caller) => Promise<unknown>)[] = [
+        (target) => target.mSet!(['a', '1', 'b']),
+        (target) =>
+          target.mSet!([
+            ['a', '1'],
+            ['b', 9],
+          ]),
+        (target) => target.mSet!([['a', '1'], 'b', '2']),
+        (target) => target.sendCommand!(['MSET', 'a', '1', 'b']),
+        (target) => target.keys!(),
+        (target) => target.ping!(5),
+        (target) => (target.withAbortSignal!(AbortSignal.abort()) as unknown as Caller).mGet!(['a', 'b', 'c']),
+        (target) => target.configGet!(['maxmemory-policy', 'appendfsync', 'hz', 'timeout', 'databases']),
+      ]
+      await pool.del(['a', 'b'])
+      for (const call of calls) {
+        const [ours, theirs] = [pool, plain].map((target) => outcome(() => call(target as unknown as Caller)))
+        assert.deepEqual(await ours, await theirs, String(call))
+      }
+      assert.equal(await pool.exists(['a', 'b']), 0, 'no part of a bad call was carried out')
+    })
+
+    test('commands: a listener that unsubscribes in its call hears its message once', async () => {
+      const heard: string[] = []
+      await pool.subscribe('once', (message) => {
+        heard.push(message)
+        void pool.unsubscribe('once')
+      })
+      await pool.publish('once', '1')
+      await sleep(100)
+      await pool.publish('once', '2')
+      await sleep(50)
+      assert.deepEqual(heard, ['1'])
     })
 
     for (const [name, definition] of Object.entries(definitions)) {
