@@ -28,7 +28,7 @@ const node = [
   '--import',
   'tsx',
   '--test',
-  '--test-concurrency=2',
+  '--test-concurrency=3',
   '--test-timeout=120000',
   '--test-reporter=spec',
   ...files,
