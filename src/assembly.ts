@@ -52,7 +52,7 @@ export class Assembly {
     this.#settings = settings
     // As CLIENT LIST shows it: pool, shard, role. A verified master's connection is what ordinary commands share.
     const connectionName = (kind: ConnectionKind, masterName?: string) =>
-      masterName === undefined ? `${settings.name}:${kind}` : `${settings.name}:${masterName}:shared`
+      [settings.name, masterName, kind === 'data' ? 'shared' : kind].filter((part) => part !== undefined).join(':')
     const proof = { dataFactory, connectTimeoutMs: settings.connectTimeoutMs, mapAddress: settings.mapAddress }
     if (settings.sentinels.length > 0) {
       const list = new SentinelList(settings.sentinels)

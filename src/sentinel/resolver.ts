@@ -23,8 +23,11 @@ import type {
 import { VerifiedMasters } from './verified.js'
 import { connectMaster, followUntilMaster } from './verify.js'
 
-/** What a connection is for; `connectionName` turns it into what CLIENT LIST shows, with the master's name for `data`. */
-export type ConnectionKind = 'sentinel' | 'watch' | 'data'
+/**
+ * What a connection is for; `connectionName` turns it into what CLIENT LIST shows, with the master's name for `data` and for
+ * `probe`, which only asks a replica for its ROLE.
+ */
+export type ConnectionKind = 'sentinel' | 'watch' | 'data' | 'probe'
 
 export interface SentinelResolverSettings {
   readonly list: SentinelList
@@ -171,6 +174,7 @@ export class SentinelResolver implements MasterSource {
     const instances = lists.flatMap((list) => list ?? [])
     return usableReplicas(instances, {
       ...this.#proof(masterName, address),
+      connectionName: this.#settings.connectionName('probe', masterName),
       mapAddress: this.#settings.mapAddress,
       timeoutMs: Math.min(deadline.remainingMs, this.#settings.connectTimeoutMs),
       signal: request.signal,
