@@ -191,7 +191,7 @@ export class MasterLink {
     }
   }
 
-  /** A failover of this shard has begun; nobody is selected yet. */
+  /** A node is being promoted, and the message did not say which. */
   announce(): void {
     this.#hold()
   }

@@ -289,7 +289,7 @@ export class Shard implements ShardPort {
     this.#link.confirm(address, configEpoch)
   }
 
-  /** Sentinel has begun a failover of this shard. */
+  /** Sentinel promotes a node of this shard, and its message did not say which. */
   announceFailover(): void {
     this.#link.announce()
   }
