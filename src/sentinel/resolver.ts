@@ -10,8 +10,9 @@ import {
 import type { ConnectionFactory } from '../redis-client.js'
 import { type Answer, type Candidate, decide, distinct } from './decide.js'
 import type { SentinelList } from './list.js'
-import { type FailoverView, SentinelPanel } from './panel.js'
+import { SentinelPanel } from './panel.js'
 import { usableReplicas } from './replicas.js'
+import { askSelection, selectionGoodMs, UNSEEN } from './selection.js'
 import type {
   AttemptRequest,
   FollowRequest,
@@ -124,20 +125,21 @@ export class SentinelResolver implements MasterSource {
 
   async followCandidate(masterName: string, candidate: Address, request: FollowRequest): Promise<VerifiedMaster> {
     let wasSlave = false
-    let replacedEpoch: number | undefined
+    const startedAt = this.#now()
+    const ask = () =>
+      askSelection(this.#panel, masterName, candidate, this.#verified.get(masterName)?.configEpoch, request)
     const refused = new AbortController()
     const onAbort = () => refused.abort(request.signal.reason)
     request.signal.throwIfAborted()
     request.signal.addEventListener('abort', onAbort, { once: true })
     try {
       // Asked meanwhile, so it costs no time: a forged message must not lead to a master of someone else, or of yesterday.
-      const confirming = this.#isSelected(masterName, candidate, request).then(
-        ({ answer, epoch }) => {
-          replacedEpoch = epoch
-          if (answer === false) refused.abort(notSelected(masterName, candidate))
-          return answer
+      const confirming = ask().then(
+        (selection) => {
+          if (selection.answer === false) refused.abort(notSelected(masterName, candidate))
+          return selection
         },
-        () => undefined,
+        () => UNSEEN,
       )
       const connection = await followUntilMaster({
         ...this.#proof(masterName, candidate),
@@ -148,13 +150,20 @@ export class SentinelResolver implements MasterSource {
           if (role === 'slave') wasSlave = true
         },
       })
-      const confirmed = (await confirming) ?? wasSlave
-      if (!confirmed || refused.signal.aborted) {
+      let { answer, epoch } = await confirming
+      // After so long it may have become master in another failover than the one it was announced for.
+      const late = this.#now() - startedAt > selectionGoodMs
+      if (late && !refused.signal.aborted) {
+        const again = await ask().catch(() => UNSEEN)
+        answer = again.answer ?? answer
+        epoch = again.epoch
+      }
+      if (!(answer ?? wasSlave) || refused.signal.aborted) {
         connection.destroy()
         refused.signal.throwIfAborted()
         throw notSelected(masterName, candidate)
       }
-      this.#verified.followed(masterName, candidate, replacedEpoch)
+      this.#verified.followed(masterName, candidate, epoch, late)
       return { address: candidate, connection, configEpoch: undefined, namedBy: 'selected-slave' }
     } finally {
       request.signal.removeEventListener('abort', onAbort)
@@ -217,31 +226,6 @@ export class SentinelResolver implements MasterSource {
     const lists = await this.#panel.replicas(masterName, ids, request)
     request.signal.throwIfAborted()
     return lists.some((list) => list?.some((replica) => sameAddress(replica.address, candidate.address)))
-  }
-
-  /**
-   * Do the sentinels themselves say that a failover goes on and that the candidate belongs to the group, or that it is the
-   * master by now? Undefined where that cannot be seen: denied, or not all of them could be asked. And which epoch it ends.
-   */
-  async #isSelected(
-    masterName: string,
-    candidate: Address,
-    request: AttemptRequest,
-  ): Promise<{ readonly answer: boolean | undefined; readonly epoch: number | undefined }> {
-    const incumbent = this.#verified.get(masterName)
-    // A late message of an earlier failover finds a sentinel that is as far behind, and a master not demoted yet.
-    const isOld = ({ configEpoch: epoch }: FailoverView) =>
-      epoch !== undefined && incumbent?.configEpoch !== undefined && epoch < incumbent.configEpoch
-    const convinces = (view: FailoverView) =>
-      !isOld(view) &&
-      ((view.named !== undefined && sameAddress(view.named, candidate)) ||
-        (view.inProgress === true && view.replicas?.some((replica) => sameAddress(replica, candidate)) === true))
-    const { views, complete } = await this.#panel.failover(masterName, convinces, request)
-    const witness = views.find(convinces)
-    // One that names the candidate already says the epoch of the new configuration, which is one later.
-    const later = witness?.named !== undefined && sameAddress(witness.named, candidate) ? 1 : 0
-    const epoch = witness?.configEpoch === undefined ? undefined : witness.configEpoch - later
-    return { answer: witness !== undefined || (complete ? false : undefined), epoch }
   }
 
   /**

@@ -34,14 +34,16 @@ export class VerifiedMasters {
 
   /**
    * ROLE has proved a node that was followed through its promotion, ahead of any announcement. `replacedEpoch` is what the
-   * failover's leader said: the master known here may be older still, where a failover was missed.
+   * failover's leader said: the master known here may be older still, where a failover was missed. Where it took so long
+   * that one may have been (`late`) and no leader was heard, its epoch is unknown: nobody's word outranks it for a while.
    */
-  followed(masterName: string, address: Address, replacedEpoch: number | undefined): void {
+  followed(masterName: string, address: Address, replacedEpoch: number | undefined, late: boolean): void {
     const before = this.#known.get(masterName)
     if (before !== undefined && sameAddress(before.address, address)) return
     // Between the epoch of the master it replaces and the one that will be announced.
     const known = before?.configEpoch ?? replacedEpoch
-    const configEpoch = known === undefined ? undefined : Math.floor(Math.max(known, replacedEpoch ?? known)) + 0.5
+    const unknown = known === undefined || (late && replacedEpoch === undefined)
+    const configEpoch = unknown ? undefined : Math.floor(Math.max(known, replacedEpoch ?? known)) + 0.5
     this.#known.set(masterName, { address, configEpoch, followed: true, since: this.#now() })
   }
 }

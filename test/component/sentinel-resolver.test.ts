@@ -405,6 +405,22 @@ test('following: a node that no sentinel has selected is refused, be it a master
   assert.equal((await portOf(resolver)).port, a.address.port)
 })
 
+test('following: one that becomes master in a later failover than the one announced is not left for an older word', async (t) => {
+  const [a, b, c] = [await node(t), await node(t), await node(t, 'slave')]
+  const said = { address: a.address, epoch: 1, flags: 'master,failover_in_progress', replicas: [b.address, c.address] }
+  const [leader, other] = (await sentinels(t, said, said)) as [FakeSentinel, FakeSentinel]
+  const resolver = makeResolver(t, at([leader, other]))
+  await portOf(resolver)
+  const following = resolver.followCandidate('s0', c.address, attempt())
+  await new Promise((resolve) => setTimeout(resolve, 400))
+  // Meanwhile b was promoted in epoch 2, which only its leader knows, and c is on its way to epoch 3.
+  leader.masters.set('s0', { ...said, address: b.address, epoch: 2, replicas: [a.address, c.address] })
+  c.role = 'master'
+  const found = await following
+  found.connection.destroy()
+  assert.equal((await portOf(resolver)).port, c.address.port, 'b is the master of epoch 2, and that is over')
+})
+
 test('following: ends with its time-out when the node never becomes master', async (t) => {
   const [a, b] = [await node(t), await node(t, 'slave')]
   const said = { address: a.address, epoch: 1, flags: 'master,failover_in_progress', replicas: [b.address] }

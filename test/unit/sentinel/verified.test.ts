@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { decide } from '../../../src/sentinel/decide.js'
+import { VerifiedMasters } from '../../../src/sentinel/verified.js'
+
+const at = (port: number) => ({ host: '127.0.0.1', port })
+
+/** Masters of which port 1 was verified in `epoch`, on a clock that stands. */
+function knowing(epoch: number | undefined): VerifiedMasters {
+  const masters = new VerifiedMasters(() => 0)
+  masters.proved('s0', at(1), epoch)
+  return masters
+}
+
+/** Would one of three sentinels that names port 2 in `epoch` have to wait for the incumbent? */
+function holds(masters: VerifiedMasters, epoch: number): boolean {
+  const answer = { sentinel: 'x', id: 'x', address: at(2), configEpoch: epoch }
+  const verdict = decide([answer], 3, masters.get('s0'))
+  assert.equal(verdict.kind, 'candidates')
+  return verdict.kind === 'candidates' && verdict.candidates[0]!.held
+}
+
+describe('the epoch of a followed master', () => {
+  it('lies between that of the master it replaces and the next', () => {
+    const masters = knowing(4)
+    masters.followed('s0', at(3), 4, false)
+    assert.equal(masters.get('s0')!.configEpoch, 4.5)
+    assert.equal(holds(masters, 4), true)
+    assert.equal(holds(masters, 6), false)
+  })
+
+  it('is what the leader of the failover says, where a failover was missed', () => {
+    const masters = knowing(4)
+    masters.followed('s0', at(3), 6, true)
+    assert.equal(masters.get('s0')!.configEpoch, 6.5)
+    assert.equal(holds(masters, 6), true)
+  })
+
+  it('is unknown where one may have been missed and no leader was heard: no word outranks it for now', () => {
+    const masters = knowing(4)
+    masters.followed('s0', at(3), undefined, true)
+    assert.equal(masters.get('s0')!.configEpoch, undefined)
+    assert.equal(holds(masters, 5), true)
+  })
+
+  it('is taken to be the next where it became master at once and the sentinels hide theirs', () => {
+    const masters = knowing(4)
+    masters.followed('s0', at(3), undefined, false)
+    assert.equal(masters.get('s0')!.configEpoch, 4.5)
+  })
+
+  it('becomes the announced one, and it is not younger for it', () => {
+    let now = 0
+    const masters = new VerifiedMasters(() => now)
+    masters.followed('s0', at(3), 4, false)
+    now = 100
+    masters.proved('s0', at(3), 5)
+    assert.deepEqual(masters.get('s0'), { address: at(3), configEpoch: 5, followed: false, since: 0, ageMs: 100 })
+  })
+})
