@@ -1,38 +1,55 @@
+/** Waits for every tick: what a listener says that does not say when it needs the next one. */
+const ALWAYS = () => 0
+
 /**
  * One coarse timer for all deadlines of a pool. Reading `now` costs a property; a deadline kept by it ends at most one
  * tick late. The timer is unref'd: it never keeps a process alive.
+ *
+ * It sleeps while nobody needs a tick: waking an idle process ten times a second costs more than all else that an idle pool
+ * does. Whoever starts something that has a deadline wakes it, by `refresh`, or first looks whether it is `asleep`.
  */
 export class CoarseClock {
   readonly tickMs: number
-  /** Milliseconds of `performance.now()`, at most one tick old. */
+  /** Milliseconds of `performance.now()`, at most one tick old; as old as its sleep while it is asleep. */
   now = performance.now()
-  readonly #listeners = new Set<(now: number) => void>()
+  /** Read for every call: a plain field. */
+  asleep = false
+  /** When it was last woken. A time that was read before and belongs to something begun since is as old as the sleep. */
+  wokeAt = this.now
+  /** For how long this process itself stood still before the present tick, in ms. */
+  stalledMs = 0
+  readonly #listeners = new Map<(now: number) => void, () => number>()
   #timer: NodeJS.Timeout | undefined
+  #dueAt = 0
 
   constructor(tickMs: number) {
     this.tickMs = tickMs
   }
 
-  /** Calls back every tick until the returned function is called. The first listener starts the timer. */
-  onTick(listener: (now: number) => void): () => void {
-    this.#listeners.add(listener)
-    if (this.#timer === undefined) {
-      this.now = performance.now()
-      this.#timer = setInterval(() => this.#tick(), this.tickMs)
-      this.#timer.unref()
-    }
+  /**
+   * Calls back every tick until the returned function is called. The first listener starts the timer. `restsUntil` says,
+   * after each tick, until when the listener needs no other; anything in the past for "not at all".
+   */
+  onTick(listener: (now: number) => void, restsUntil: () => number = ALWAYS): () => void {
+    this.#listeners.set(listener, restsUntil)
+    if (this.#timer === undefined) this.#arm(performance.now(), this.tickMs)
+    this.refresh()
     return () => {
       this.#listeners.delete(listener)
-      if (this.#listeners.size === 0 && this.#timer !== undefined) {
-        clearInterval(this.#timer)
-        this.#timer = undefined
-      }
+      if (this.#listeners.size > 0) return
+      clearTimeout(this.#timer)
+      this.#timer = undefined
+      this.asleep = false
     }
   }
 
-  /** Reads the real clock, for decisions off the way of an ordinary command. */
+  /** Reads the real clock, for decisions off the way of an ordinary command, and wakes this one. */
   refresh(): number {
     this.now = performance.now()
+    if (this.asleep) {
+      this.#isAwake()
+      this.#arm(this.now, this.tickMs)
+    }
     return this.now
   }
 
@@ -47,7 +64,32 @@ export class CoarseClock {
   }
 
   #tick(): void {
-    const now = this.refresh()
-    for (const listener of this.#listeners) listener(now)
+    const now = performance.now()
+    this.now = now
+    this.stalledMs = Math.max(0, now - this.#dueAt - this.tickMs)
+    if (this.asleep) this.#isAwake()
+    for (const listener of this.#listeners.keys()) listener(now)
+    if (this.#timer === undefined) return
+    let restsUntil = Number.POSITIVE_INFINITY
+    for (const until of this.#listeners.values()) restsUntil = Math.min(restsUntil, until())
+    // Short of a few ticks it is not worth it.
+    this.asleep = restsUntil > now + 4 * this.tickMs
+    // A timer may fire up to a millisecond early, and what is due by then would not be yet.
+    this.#arm(now, this.asleep ? Math.min(LONGEST_MS, Math.ceil(restsUntil - now) + 1) : this.tickMs)
+  }
+
+  #isAwake(): void {
+    this.asleep = false
+    this.wokeAt = this.now
+  }
+
+  #arm(now: number, ms: number): void {
+    this.#dueAt = now + ms
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#tick(), ms)
+    this.#timer.unref()
   }
 }
+
+/** What a timer takes. */
+const LONGEST_MS = 2 ** 31 - 1

@@ -218,8 +218,16 @@ export class MasterLink {
   /** Called by the coarse clock. */
   tick(now: number): void {
     this.#room.sweep(now)
-    for (const shared of this.#shared) shared.tick(now)
+    for (const shared of this.#shared) shared.tick(now, this.#clock.stalledMs)
     if (this.#state === 'holding' && now >= this.#holdUntil) this.#signal('over')
+  }
+
+  /** Until when no tick is needed, unless a call comes; 0 while something may be due at any of them. */
+  restsUntil(): number {
+    if (this.#state !== 'ready' || this.#room.size > 0) return 0
+    let until = Number.POSITIVE_INFINITY
+    for (const shared of this.#shared) until = Math.min(until, shared.restsUntil())
+    return until
   }
 
   /** A call on `shared` ran out of time: is it the connection, or only a slow command? */
@@ -341,7 +349,7 @@ export class MasterLink {
 
   #share(connection: Connection): SharedConnection {
     const generation = this.#generation
-    return new SharedConnection(connection, this.#clock.now, {
+    return new SharedConnection(connection, this.#clock.refresh(), {
       generation,
       commandTimeoutMs: this.#settings.commandTimeoutMs,
       heartbeatMs: this.#settings.heartbeatMs,

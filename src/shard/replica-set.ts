@@ -64,7 +64,7 @@ export class ReplicaSet {
   /** Resolves when the first look, or the one under way, is done; at once when there is somebody already. */
   async settled(): Promise<void> {
     this.#inUse = true
-    if (this.#order.length > 0 || this.#settings.clock.now < this.#emptyUntil) return
+    if (this.#order.length > 0 || this.#settings.clock.refresh() < this.#emptyUntil) return
     await this.refresh()
   }
 
@@ -88,7 +88,7 @@ export class ReplicaSet {
   drop(replica: SharedConnection, cause: Error): void {
     this.#remove(replica)
     replica.destroy(cause)
-    this.#nextLookAt = Math.min(this.#nextLookAt, this.#settings.clock.now + RETRY_MS)
+    this.#nextLookAt = Math.min(this.#nextLookAt, this.#settings.clock.refresh() + RETRY_MS)
   }
 
   /** The shard's master is here now: no replica any more. */
@@ -98,14 +98,21 @@ export class ReplicaSet {
     }
     // Whoever else there is turns to the new master and is out of date until it has: look at once, and again soon.
     void this.refresh()
-    this.#nextLookAt = this.#settings.clock.now + RETRY_MS
+    this.#nextLookAt = this.#settings.clock.refresh() + RETRY_MS
   }
 
   tick(now: number): void {
-    if (this.#order.length > 0) for (const replica of this.#order) replica.tick(now)
+    if (this.#order.length > 0) for (const replica of this.#order) replica.tick(now, this.#settings.clock.stalledMs)
     if (now < this.#nextLookAt) return
     this.#nextLookAt = Number.POSITIVE_INFINITY
     void this.refresh()
+  }
+
+  /** Until when no tick is needed, unless a read comes. */
+  restsUntil(): number {
+    let until = this.#nextLookAt
+    for (const replica of this.#order) until = Math.min(until, replica.restsUntil())
+    return until
   }
 
   close(cause: Error): void {
@@ -128,11 +135,11 @@ export class ReplicaSet {
         }
       }
       await Promise.all(found.map((address) => this.#join(address)))
-      if (this.#order.length < found.length) this.#nextLookAt = clock.now + RETRY_MS
-      if (this.#order.length === 0) this.#emptyUntil = clock.now + RETRY_MS
+      if (this.#order.length < found.length) this.#nextLookAt = clock.refresh() + RETRY_MS
+      if (this.#order.length === 0) this.#emptyUntil = clock.refresh() + RETRY_MS
     } catch {
-      this.#emptyUntil = clock.now + RETRY_MS
-      this.#nextLookAt = clock.now + RETRY_MS
+      this.#emptyUntil = clock.refresh() + RETRY_MS
+      this.#nextLookAt = clock.refresh() + RETRY_MS
     }
   }
 

@@ -4,7 +4,7 @@ export interface SharedConnectionSettings {
   readonly generation: number
   /** Deadline of a call in ms; 0: calls have none, and only the heartbeat watches the connection. */
   readonly commandTimeoutMs: number
-  /** A quiet connection is asked for a sign of life this often, in ms. */
+  /** A quiet connection is asked for a sign of life this often, in ms, and all of a process at the same moment. */
   readonly heartbeatMs: number
   readonly tickMs: number
   /** The connection is gone, and all that was in flight on it has been rejected. */
@@ -45,7 +45,6 @@ export class SharedConnection {
   /** The unanswered fences, oldest first. Bounded by `overdueMs / fenceMs`. */
   #fences: Fence[] = []
   #lastFence: number
-  #lastTick: number
   /** When something last moved on the connection: bytes came or left, or a call was answered. */
   #lastSign: number
   #answeredBefore = 0
@@ -64,7 +63,6 @@ export class SharedConnection {
     this.#overdueMs = Math.max(settings.tickMs, timeout - this.#fenceMs - settings.tickMs)
     this.#lateMs = Math.min(500, this.#overdueMs / 2)
     this.#lastFence = now
-    this.#lastTick = now
     this.#lastSign = now
     connection.onEnd((cause) => settings.onLost(this, cause))
   }
@@ -88,10 +86,10 @@ export class SharedConnection {
     return this.#connection.send(args, options)
   }
 
-  /** Called by the coarse clock. */
-  tick(now: number): void {
+  /** Called by the coarse clock; `stalledMs` is for how long this process itself has stood still. */
+  tick(now: number, stalledMs = 0): void {
     if (this.#connection.ended) return
-    this.#forgiveOwnStall(now)
+    if (stalledMs > 0) this.#forgiveOwnStall(stalledMs)
     const oldest = this.#fences[0]
     if (oldest !== undefined) {
       const age = now - oldest.at
@@ -106,9 +104,20 @@ export class SharedConnection {
         this.#settings.onLate(this)
       }
     }
-    const since = now - this.#lastFence
-    const due = this.sent !== this.#sentAtFence ? since >= this.#fenceMs : since >= this.#settings.heartbeatMs
+    const due = this.sent !== this.#sentAtFence ? now - this.#lastFence >= this.#fenceMs : now >= this.#nextBeat()
     if (due) this.#fence(now)
+  }
+
+  /** Until when it needs no tick, unless something is sent; 0: it needs the next one. */
+  restsUntil(): number {
+    if (this.#connection.ended) return Number.POSITIVE_INFINITY
+    return this.#fences.length > 0 || this.sent !== this.#sentAtFence ? 0 : this.#nextBeat()
+  }
+
+  /** On the stroke of `heartbeatMs`, so that all quiet connections wake the process together. */
+  #nextBeat(): number {
+    const { heartbeatMs } = this.#settings
+    return (Math.floor(this.#lastFence / heartbeatMs) + 1) * heartbeatMs
   }
 
   /** Asks for a sign of life now: somebody's call on this connection ran out of time. */
@@ -147,12 +156,9 @@ export class SharedConnection {
   }
 
   /** When this process itself stood still, answers lie unread in the socket: that time is not the server's. */
-  #forgiveOwnStall(now: number): void {
-    const stall = now - this.#lastTick - 2 * this.#settings.tickMs
-    this.#lastTick = now
-    if (stall <= 0) return
-    for (const fence of this.#fences) fence.at += stall
-    this.#lastSign += stall
+  #forgiveOwnStall(stalledMs: number): void {
+    for (const fence of this.#fences) fence.at += stalledMs
+    this.#lastSign += stalledMs
   }
 
   #fenceAnswered(fence: Fence): void {

@@ -35,6 +35,66 @@ describe('coarse clock', () => {
     stop()
   })
 
+  it('sleeps until somebody needs a tick, and is woken by whoever asks for the time', async () => {
+    const clock = new CoarseClock(5)
+    let ticks = 0
+    let rest = performance.now() + 150
+    const stop = clock.onTick(
+      () => ticks++,
+      () => rest,
+    )
+    await alive()
+    assert.equal(clock.asleep, true)
+    assert.equal(ticks, 1)
+    const before = performance.now()
+    assert.ok(clock.refresh() >= before)
+    assert.deepEqual([clock.asleep, clock.wokeAt >= before], [false, true])
+    rest = 0
+    await alive()
+    assert.ok(ticks >= 4, `${ticks} ticks`)
+    assert.equal(clock.asleep, false)
+    stop()
+  })
+
+  it('ticks when the rest is over, and what was awake for one listener is awake for all', async () => {
+    const clock = new CoarseClock(5)
+    const at: number[] = []
+    const rest = performance.now() + 100
+    const stop = clock.onTick(
+      (now) => at.push(now),
+      () => (performance.now() < rest ? rest : rest + 10_000),
+    )
+    while (at.length < 2) await alive()
+    assert.ok(at[1]! >= rest && at[1]! < rest + 50, `${at[1]! - rest} ms late`)
+    await alive()
+    assert.equal(clock.asleep, true)
+    const stopOther = clock.onTick(() => {})
+    await alive()
+    assert.ok(at.length >= 4)
+    stopOther()
+    stop()
+  })
+
+  it('tells for how long the process itself stood still, and takes no sleep for that', async () => {
+    const clock = new CoarseClock(5)
+    const stalls: number[] = []
+    let rest = 0
+    const stop = clock.onTick(
+      () => stalls.push(clock.stalledMs),
+      () => rest,
+    )
+    await alive()
+    stalls.length = 0
+    for (const end = performance.now() + 200; performance.now() < end; );
+    await alive()
+    assert.ok(stalls[0]! > 150 && stalls[0]! < 300, `${stalls[0]} ms`)
+    rest = performance.now() + 150
+    stalls.length = 0
+    while (stalls.length < 2) await alive()
+    assert.ok(stalls[1]! < 50, `${stalls[1]} ms`)
+    stop()
+  })
+
   it('the next tick is waited for once, and leaves no timer behind', async () => {
     const clock = new CoarseClock(5)
     const before = activeResources().Timeout ?? 0

@@ -22,13 +22,14 @@ function shared(settings: { commandTimeoutMs?: number; heartbeatMs?: number; ans
     ...settings,
   })
   let now = 0
-  const stall = (ms: number) => {
+  const tick = (ms: number, stalledMs: number) => {
     now += ms
-    connection.tick(now)
+    connection.tick(now, stalledMs)
   }
+  const stall = (ms: number) => tick(ms, ms - 2 * TICK_MS)
   /** Lets time go by, tick after tick. */
   const pass = (ms: number) => {
-    for (const end = now + ms; now < end; ) stall(TICK_MS)
+    for (const end = now + ms; now < end; ) tick(TICK_MS, 0)
   }
   const pings = () => stub.sent.filter((name) => name === 'PING').length
   return {
@@ -54,6 +55,23 @@ describe('fence of a shared connection', () => {
     assert.equal(s.pings(), 0)
     s.pass(100)
     assert.equal(s.pings(), 1)
+  })
+
+  it('rests until the stroke of the heartbeat, which is the same for all, and not while an answer is due', async () => {
+    const s = shared()
+    assert.equal(s.connection.restsUntil(), 5_000)
+    void s.connection.send(['GET', 'k'], undefined)
+    assert.equal(s.connection.restsUntil(), 0)
+    s.pass(300)
+    assert.equal(s.connection.restsUntil(), 0)
+    for (const call of [...s.stub.calls]) call.answer('x')
+    await turn()
+    assert.equal(s.connection.restsUntil(), 5_000)
+    s.pass(4_700)
+    assert.equal(s.pings(), 2)
+    for (const call of [...s.stub.calls]) call.answer('PONG')
+    await turn()
+    assert.equal(s.connection.restsUntil(), 10_000)
   })
 
   it('follows calls with one PING, not one each', () => {
