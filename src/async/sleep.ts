@@ -1,3 +1,5 @@
+import { monotonicNow } from './deadline.js'
+
 export interface SleepSettings {
   /** False: the process may exit while this is the only thing left. @default true */
   readonly ref?: boolean
@@ -21,4 +23,12 @@ export function sleep(ms: number, signal?: AbortSignal, settings?: SleepSettings
     if (settings?.ref === false) timer.unref()
     signal?.addEventListener('abort', onAbort, { once: true })
   })
+}
+
+/**
+ * Milliseconds until the next multiple of `intervalMs`: what is done at such moments wakes an idle process once for all of it.
+ * One more for the system's timers, which may fire a little early.
+ */
+export function untilStroke(intervalMs: number): number {
+  return Math.ceil(intervalMs - (monotonicNow() % intervalMs)) + 1
 }

@@ -1,6 +1,6 @@
 import { Backoff } from '../async/backoff.js'
 import { bounded } from '../async/deadline.js'
-import { sleep } from '../async/sleep.js'
+import { sleep, untilStroke } from '../async/sleep.js'
 import { type Connection, type ConnectionFactory, describeFailure } from '../redis-client.js'
 import { nameOf, type SentinelEntry, type SentinelList } from './list.js'
 import { channels, leastChannels } from './messages.js'
@@ -141,8 +141,9 @@ export class Subscription {
   /** Resolves never; rejects when the connection has ended or has been silent for too long. */
   async #beat(connection: Connection): Promise<never> {
     const { signal } = this.#abort
-    const ended = new Promise<never>((_, reject) => connection.onEnd(reject))
-    ended.catch(() => {})
+    // A signal, and not a promise to race with: each race would leave its reaction on it for as long as the connection lives.
+    const ended = new AbortController()
+    connection.onEnd((cause) => ended.abort(cause))
     const { heartbeatMs } = this.#settings
     // Sent early enough that silence is known within one heartbeat, whenever it began.
     const deadlineMs = Math.max(50, Math.min(1000, heartbeatMs * 0.4))
@@ -151,10 +152,10 @@ export class Subscription {
     signal.addEventListener('abort', stop, { once: true })
     try {
       for (;;) {
-        await Promise.race([sleep(intervalMs, signal, { ref: false }), ended])
+        await sleep(untilStroke(intervalMs), ended.signal, { ref: false })
         await bounded(connection.send(['PING']), {
           timeoutMs: deadlineMs,
-          signal,
+          signal: ended.signal,
           onTimeout: () => Object.assign(new Error('no answer to the heartbeat'), { code: 'ETIMEDOUT' }),
         }).catch((error: unknown) => {
           // Denied is an answer too.
