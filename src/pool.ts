@@ -160,8 +160,8 @@ class Pool<
     key: string | Uint8Array,
     work: (client: RedisClientType<M, F, S, RESP, TM>) => Promise<T> | T,
   ): Promise<T> {
-    const shard = await shardToLease(this[CORE], this.shardIndexOf(key as RedisArgument))
-    return useShard(shard, work)
+    const opened = shardToLease(this[CORE], this.shardIndexOf(key as RedisArgument))
+    return await useShard(opened instanceof Promise ? await opened : opened, work)
   }
 
   /** The same, held by hand: `await using lease = await pool.acquire(key)`, or `lease.release()` in a `finally`. */

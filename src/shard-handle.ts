@@ -12,7 +12,8 @@ import type {
   TypeMapping,
 } from './redis-client.js'
 import type { LeaseState } from './shard/call.js'
-import { type Lease, leavesAMark } from './shard/lease.js'
+import type { Lease } from './shard/lease.js'
+import { leavesAMark } from './shard/lease-methods.js'
 import type { Shard } from './shard/shard.js'
 import type { ShardStats } from './stats.js'
 
@@ -41,7 +42,7 @@ export function typedLease<C>(lease: Lease): PoolLease<C> {
 
 /** Runs `work` with an exclusive connection, which is given back however it ends; after an error it is destroyed. */
 export async function useShard<C, T>(shard: Shard, work: (client: C) => Promise<T> | T): Promise<T> {
-  const lease = await shard.acquire()
+  const lease = shard.acquireAtHand() ?? (await shard.acquire())
   try {
     const result = await work(lease.client as unknown as C)
     if (lease.state === 'active') await lease.release()
@@ -116,6 +117,9 @@ export class ShardHandle<
    * @throws UnsupportedCommandError for what would change the connection that everybody shares (SELECT, MULTI, SUBSCRIBE …)
    */
   async sendCommand(args: readonly RedisArgument[], options: { readonly readOnly?: boolean } = {}): Promise<unknown> {
+    // Redis says nothing to an empty command, and the next one's reply would be taken for its own.
+    if (!Array.isArray(args) || args.length === 0)
+      throw new TypeError('a command is an array that begins with its name')
     const name = String(args[0]).toUpperCase()
     if (leavesAMark(args) && !CONCERNS_THE_SERVER.test(name)) {
       throw new UnsupportedCommandError(name, 'it changes the connection, which all calls share; use `shard.use(…)`')

@@ -1,26 +1,14 @@
-import type { Pool } from 'generic-pool'
-import genericPool from 'generic-pool'
 import type { Backoff } from '../async/backoff.js'
 import { bounded } from '../async/deadline.js'
 import { sleep } from '../async/sleep.js'
 import { type AcquirePicture, AcquireTimeoutError, PoolClosedError, ShardUnavailableError } from '../errors.js'
 import { type Connection, ErrorReply, type RedisArgument } from '../redis-client.js'
+import { createSlotPool, type Slot, type SlotPool, type SlotPoolSettings } from './slot-pool.js'
 
-/** One exclusive connection and what it must be known by. `connection` is undefined only in a pool that is closing. */
-export interface Slot {
-  readonly connection: Connection | undefined
-  readonly generation: number
-  /** `performance.now()` of its opening, its last borrow or its last return. */
-  usedAt: number
-}
+export type { Slot }
 
-export interface ShardConnectionsSettings {
+export interface ShardConnectionsSettings extends SlotPoolSettings {
   readonly shard: string
-  readonly min: number
-  readonly max: number
-  readonly acquireTimeoutMs: number
-  readonly idleTimeoutMs: number
-  readonly maxWaiting: number
   readonly backoff: Backoff
   /** The generation a connection must have to be handed out. */
   generation(): number
@@ -30,49 +18,31 @@ export interface ShardConnectionsSettings {
   open(signal: AbortSignal): Promise<{ connection: Connection; generation: number }>
 }
 
-/** generic-pool exports its class and queues, but its types do not say how they are put together. */
-interface GenericPoolParts {
-  readonly Pool: new (
-    evictor: new () => {
-      evict(config: EvictionConfig, resource: { obj: Slot; lastIdleTime: number }, idle: number): boolean
-    },
-    deque: unknown,
-    priorityQueue: unknown,
-    factory: { create(): Promise<Slot>; destroy(slot: Slot): Promise<void>; validate(slot: Slot): Promise<boolean> },
-    options: Record<string, unknown>,
-  ) => Pool<Slot>
-  readonly Deque: unknown
-  readonly PriorityQueue: unknown
-}
-
-interface EvictionConfig {
-  readonly idleTimeoutMillis: number
-  readonly min: number
-}
-
+const DONE = Promise.resolve()
 const PING: readonly RedisArgument[] = ['PING']
 /** A connection that was used so short a time ago is handed out without asking it, in ms. */
 const TRUSTED_MS = 1_000
+/** What is given back stays at hand for so long, in ms, before generic-pool has it again. */
+const AT_HAND_MS = 100
 /** One that was idle for longer must answer a PING within this, in ms. */
 const CHECK_TIMEOUT_MS = 300
 
 /**
- * Dead, outdated and long idle connections are swept out at least this often, in ms, and `min` is refilled. A borrower never
- * waits for it, and every run of every shard wakes an idle process.
- */
-const EVICTION_RUN_MS = 5_000
-
-/**
  * The exclusive connections of one shard: a generic-pool for life. What it needs to be told so that it behaves:
- * a `create` that fails would make it spin (so ours waits with back-off until it succeeds or the pool closes), eviction is
- * off by default and does not know of generations, and `drain()` has no deadline (so closing is ours).
+ * a `create` that fails would make it spin (so ours waits with back-off until it succeeds or the pool closes), eviction does
+ * not know of generations, and `drain()` has no deadline (so closing is ours).
  */
 export class ShardConnections {
   readonly #settings: ShardConnectionsSettings
-  readonly #pool: Pool<Slot>
+  readonly #pool: SlotPool
   /** Every slot with an open socket: idle, borrowed or under test. */
   readonly #slots = new Set<Slot>()
   readonly #borrowed = new Set<Slot>()
+  /**
+   * Given back a moment ago while nobody waited, the latest last: the next borrower takes it at once. generic-pool, for which
+   * they are still out, needs a dozen promise hops and a timer to lend one, a fifth of a whole WATCH, MULTI and EXEC.
+   */
+  #atHand: Slot[] = []
   readonly #abort = new AbortController()
   #onReturn: (() => void) | undefined
   /** Why the last try to open a connection failed; undefined once one has succeeded. */
@@ -80,36 +50,12 @@ export class ShardConnections {
 
   constructor(settings: ShardConnectionsSettings) {
     this.#settings = settings
-    const { Pool: GenericPool, Deque, PriorityQueue } = genericPool as unknown as GenericPoolParts
-    const isGood = (slot: Slot) => this.#isGood(slot)
-    class GenerationEvictor {
-      evict(config: EvictionConfig, resource: { obj: Slot; lastIdleTime: number }, idle: number): boolean {
-        if (!isGood(resource.obj)) return true
-        return idle > config.min && Date.now() - resource.lastIdleTime > config.idleTimeoutMillis
-      }
-    }
-    this.#pool = new GenericPool(
-      GenerationEvictor,
-      Deque,
-      PriorityQueue,
-      {
-        create: () => this.#create(),
-        destroy: (slot) => this.#destroySlot(slot),
-        // Never rejects: inside generic-pool that would be unhandled.
-        validate: (slot) => this.#answers(slot),
-      },
-      {
-        min: settings.min,
-        max: settings.max,
-        autostart: false,
-        testOnBorrow: true,
-        acquireTimeoutMillis: settings.acquireTimeoutMs,
-        maxWaitingClients: settings.maxWaiting,
-        idleTimeoutMillis: settings.idleTimeoutMs,
-        evictionRunIntervalMillis: Math.min(EVICTION_RUN_MS, Math.max(100, settings.idleTimeoutMs / 4)),
-        numTestsPerEvictionRun: settings.max,
-      },
-    )
+    this.#pool = createSlotPool(settings, {
+      create: () => this.#create(),
+      destroy: (slot) => this.#destroySlot(slot),
+      validate: (slot) => this.#answers(slot),
+      isGood: (slot) => this.#isGood(slot),
+    })
   }
 
   /** Opens the first `min` connections in the background. */
@@ -126,11 +72,45 @@ export class ShardConnections {
     let oldest = 0
     const now = performance.now()
     for (const slot of this.#borrowed) oldest = Math.max(oldest, now - slot.usedAt)
-    const { size, max, available: idle, borrowed, pending } = this.#pool
-    return { size, max, idle, borrowed, pending, oldestLeaseMs: Math.round(oldest) }
+    const { size, max, available, borrowed, pending } = this.#pool
+    const atHand = this.#atHand.length
+    const idle = available + atHand
+    return { size, max, idle, borrowed: borrowed - atHand, pending, oldestLeaseMs: Math.round(oldest) }
+  }
+
+  /** A good connection that was given back a moment ago; undefined: `acquire` has to be asked. */
+  takeAtHand(): (Slot & { readonly connection: Connection }) | undefined {
+    const now = performance.now()
+    for (let slot = this.#atHand.pop(); slot !== undefined; slot = this.#atHand.pop()) {
+      if (!this.#isLive(slot)) {
+        this.#pool.destroy(slot).catch(() => {})
+      } else if (now - slot.usedAt >= TRUSTED_MS) {
+        // The clock stood still: generic-pool asks it first.
+        this.#pool.release(slot).catch(() => {})
+      } else {
+        slot.usedAt = now
+        this.#borrowed.add(slot)
+        return slot
+      }
+    }
+    return undefined
+  }
+
+  /** Called by the coarse clock: what nobody has taken is generic-pool's again, which tests, evicts and refills. */
+  tick(now: number): void {
+    if (this.#atHand.length === 0) return
+    const stay: Slot[] = []
+    for (const slot of this.#atHand) {
+      if (!this.#isGood(slot)) this.#pool.destroy(slot).catch(() => {})
+      else if (now - slot.usedAt >= AT_HAND_MS) this.#pool.release(slot).catch(() => {})
+      else stay.push(slot)
+    }
+    this.#atHand = stay
   }
 
   async acquire(): Promise<Slot & { readonly connection: Connection }> {
+    const atHand = this.takeAtHand()
+    if (atHand !== undefined) return atHand
     const deadline = performance.now() + this.#settings.acquireTimeoutMs
     for (;;) {
       if (this.#abort.signal.aborted) throw new PoolClosedError()
@@ -163,10 +143,19 @@ export class ShardConnections {
   }
 
   /** `reusable`: clean, and good for the next caller; anything else is destroyed. Never rejects. */
-  async giveBack(slot: Slot, reusable: boolean): Promise<void> {
-    if (!this.#borrowed.delete(slot)) return
+  giveBack(slot: Slot, reusable: boolean): Promise<void> {
+    if (!this.#borrowed.delete(slot)) return DONE
     slot.usedAt = performance.now()
     const good = reusable && !this.#abort.signal.aborted && this.#isGood(slot)
+    if (good && this.#pool.pending === 0) {
+      this.#atHand.push(slot)
+      if (this.#borrowed.size === 0) this.#onReturn?.()
+      return DONE
+    }
+    return this.#giveToPool(slot, good)
+  }
+
+  async #giveToPool(slot: Slot, good: boolean): Promise<void> {
     await (good ? this.#pool.release(slot) : this.#pool.destroy(slot)).catch(() => {})
     if (this.#borrowed.size === 0) this.#onReturn?.()
   }
@@ -193,8 +182,9 @@ export class ShardConnections {
     for (const slot of this.#slots) slot.connection?.destroy(cause)
     this.#slots.clear()
     // Serves whoever still waits with placeholders (see #create), then stops the eviction timer.
-    for (const slot of this.#borrowed) this.#pool.destroy(slot).catch(() => {})
+    for (const slot of [...this.#borrowed, ...this.#atHand]) this.#pool.destroy(slot).catch(() => {})
     this.#borrowed.clear()
+    this.#atHand = []
     this.#onReturn?.()
     this.#pool.drain().then(
       () => this.#pool.clear().catch(() => {}),

@@ -10,25 +10,10 @@ import {
 import { AbortError, type Connection, type ErrorReply, type NodeClient, type RedisArgument } from '../redis-client.js'
 import type { CallOptions, LeasePort, LeaseState } from './call.js'
 import { classifyFailure } from './failure.js'
-
-/**
- * Methods and commands after which a connection is not as it was: another database, login, name, reply mode, tracking,
- * subscription or an open MULTI. Cleaning all of that costs more than a new connection, so it is destroyed at release.
- * WATCH is not among them: it is undone with UNWATCH. Nor is the method `multi()`: it sends MULTI … EXEC as one.
- */
-const LEAVES_A_MARK =
-  /^(select|auth|hello|reset|monitor|multi|client_?(setname|reply|tracking|caching|no[_-]?evict|no[_-]?touch|setinfo|kill|pause)|p?subscribe|s_?subscribe|readonly|readwrite|asking|script_?debug|quit|close|destroy|disconnect|swapdb|failover|replicaof|slaveof|shutdown|debug)$/i
+import { factsOf, type GuardedKind, leavesAMark, waitsByNature } from './lease-methods.js'
 
 type Listener = (...args: unknown[]) => void
 
-/** True for a command that would leave the connection it is sent on other than it was. */
-export function leavesAMark(words: readonly unknown[]): boolean {
-  const [name, subcommand] = words.map(String)
-  return /^watch$/i.test(name ?? '') || LEAVES_A_MARK.test(name ?? '') || LEAVES_A_MARK.test(`${name}_${subcommand}`)
-}
-
-/** Commands that wait on the server by their nature. Their names begin so, and no other's do. */
-const WAITS = /^(b(l|r|z)(m?pop|move|pop|poplpush)|xread|wait|monitor|client_?pause)/i
 /** What a timer takes. */
 const LONGEST_MS = 2 ** 31 - 1
 /** A server that does not answer UNWATCH so soon is not worth waiting for: the connection is destroyed instead, in ms. */
@@ -39,10 +24,10 @@ interface LeaseCall {
   readonly waits: boolean
 }
 
-function mayWait(method: string, args: readonly unknown[]): boolean {
-  if (method !== 'sendCommand') return WAITS.test(method)
+/** The name of a command given as words, as one array or one by one. */
+function nameOf(args: readonly unknown[]): string {
   const [name] = Array.isArray(args[0]) ? args[0] : args
-  return WAITS.test(String(name))
+  return String(name)
 }
 
 export interface LeaseSettings {
@@ -96,12 +81,13 @@ export class Lease implements LeasePort {
   async send(args: readonly RedisArgument[], options?: CallOptions): Promise<unknown> {
     if (this.#state !== 'active') throw this.#endedError('not-sent')
     if (options?.abortSignal?.aborted) throw new AbortError()
-    this.#note('sendCommand', [args])
+    this.#noteWords(args)
     const { timeoutMs, abortSignal } = options ?? {}
     const call = this.#connection.send(args, { typeMapping: options?.typeMapping })
     // With a bound of its own, which is 0 where there is none, the lease's does not apply.
-    const waits = timeoutMs !== undefined || mayWait('sendCommand', [args])
-    return this.#track(String(args[0]), waits, this.#bounded(call, String(args[0]), timeoutMs ?? 0, abortSignal))
+    const name = String(args[0])
+    const waits = timeoutMs !== undefined || waitsByNature(name)
+    return this.#track(name, waits, this.#bounded(call, name, timeoutMs ?? 0, abortSignal))
   }
 
   /** A call that is given up leaves an answer behind that nobody waits for: its connection goes with it. */
@@ -116,11 +102,19 @@ export class Lease implements LeasePort {
     })
   }
 
-  async release(): Promise<void> {
+  release(): Promise<void> {
     if (this.#state === 'failover' || this.#state === 'closed') return this.#giveBack(false)
-    this.#end('released')
-    const clean = !this.#marked && this.#calls.size === 0 && !this.#connection.client.isPubSubActive
-    if (!clean || !this.#connection.client.isWatching) return this.#giveBack(clean)
+    try {
+      this.#end('released')
+    } catch (error) {
+      return Promise.reject(error)
+    }
+    const { client } = this.#connection
+    const clean = !this.#marked && this.#calls.size === 0 && !client.isPubSubActive
+    return clean && client.isWatching ? this.#unwatch() : this.#giveBack(clean)
+  }
+
+  async #unwatch(): Promise<void> {
     const timeoutMs = Math.min(UNWATCH_TIMEOUT_MS, this.#timeoutMs || UNWATCH_TIMEOUT_MS)
     // By its method, so that node-redis knows: it would say for ever that the connection watches something.
     const unwatching = (this.#connection.client as NodeClient & { unwatch(): Promise<unknown> }).unwatch()
@@ -181,107 +175,92 @@ export class Lease implements LeasePort {
     return new LeaseReleasedError(this.shard, this.#state as LeaseEnd, { outcome, cause })
   }
 
-  #note(method: string, args: readonly unknown[]): void {
-    if (method !== 'sendCommand') {
-      if (LEAVES_A_MARK.test(method) && !/^multi$/i.test(method)) this.#marked = true
-      else if (ADDS_A_LISTENER.test(method)) this.#listeners.push([String(args[0]), args[1] as Listener])
-      return
-    }
+  #noteWords(words: readonly unknown[]): void {
     // A raw WATCH goes unseen by node-redis, so `isWatching` does not tell.
-    if (leavesAMark(Array.isArray(args[0]) ? args[0] : args)) this.#marked = true
+    if (leavesAMark(words)) this.#marked = true
   }
 
   /** Counts the call in flight and turns what a lost or poisoned connection says into a typed error. */
-  async #track(name: string, waits: boolean, promise: Promise<unknown>): Promise<unknown> {
+  #track(name: string, waits: boolean, promise: Promise<unknown>): Promise<unknown> {
     const call = { since: performance.now(), waits }
     this.#calls.add(call)
-    try {
-      return await promise
-    } catch (error) {
-      if (error instanceof CommandTimeoutError) throw error
-      const kind = classifyFailure(error)
-      if (kind === 'moved') this.#onMoved(error as ErrorReply)
-      if (kind !== 'lost' && kind !== 'not-sent') throw error
-      const outcome = kind === 'lost' ? 'unknown' : 'not-sent'
-      if (this.#state !== 'active') throw this.#endedError(outcome, error)
-      if (!this.#connection.ended) throw error
-      if (this.#timedOut && outcome === 'unknown') {
-        throw new CommandTimeoutError(this.shard, name.toUpperCase(), this.#timeoutMs, outcome, { cause: error })
-      }
-      throw new ConnectionLostError(this.shard, name.toUpperCase(), outcome, { cause: error })
-    } finally {
-      this.#calls.delete(call)
+    return promise.then(
+      (reply) => {
+        this.#calls.delete(call)
+        return reply
+      },
+      (error: unknown) => {
+        this.#calls.delete(call)
+        throw this.#explained(name, error)
+      },
+    )
+  }
+
+  #explained(name: string, error: unknown): unknown {
+    if (error instanceof CommandTimeoutError) return error
+    const kind = classifyFailure(error)
+    if (kind === 'moved') this.#onMoved(error as ErrorReply)
+    if (kind !== 'lost' && kind !== 'not-sent') return error
+    const outcome = kind === 'lost' ? 'unknown' : 'not-sent'
+    if (this.#state !== 'active') return this.#endedError(outcome, error)
+    if (!this.#connection.ended) return error
+    if (this.#timedOut && outcome === 'unknown') {
+      return new CommandTimeoutError(this.shard, name.toUpperCase(), this.#timeoutMs, outcome, { cause: error })
     }
+    return new ConnectionLostError(this.shard, name.toUpperCase(), outcome, { cause: error })
   }
 
   /**
    * The client as the caller holds it: the real one behind a proxy that refuses to work once the lease has ended, since
    * the connection may by then be somebody else's. Namespaces (`client.json`) and `multi()` chains are guarded alike.
    */
-  #guard<T extends object>(target: T, kind: 'client' | 'chain' = 'client'): T {
-    const wrapped = new Map<PropertyKey, unknown>()
+  #guard<T extends object>(target: T, kind: GuardedKind = 'client'): T {
     const proxy: T = new Proxy(target, {
       get: (object, property) => {
         const value: unknown = Reflect.get(object, property, object)
         if (typeof property !== 'string' || property.startsWith('_') || property === 'constructor') return value
-        const isMethod = typeof value === 'function'
-        if (!isMethod && (typeof value !== 'object' || value === null || property === 'options')) return value
-        let guarded = wrapped.get(property)
-        if (guarded === undefined) {
-          guarded = isMethod
-            ? (...args: unknown[]) => {
-                const result = this.#call(kind, object, property, value as (...a: unknown[]) => unknown, args)
-                return result === object ? proxy : result
-              }
-            : this.#guard(value as object)
-          wrapped.set(property, guarded)
+        // Made anew each time: most are asked for once in a lease.
+        if (typeof value === 'function') {
+          return (...args: unknown[]) => {
+            const result = this.#call(kind, object, property, value as (...a: unknown[]) => unknown, args)
+            return result === object ? proxy : result
+          }
         }
-        return guarded
+        return typeof value === 'object' && value !== null && property !== 'options' ? this.#guard(value) : value
       },
     })
     return proxy
   }
 
   #call(
-    kind: 'client' | 'chain',
+    kind: GuardedKind,
     object: object,
     name: string,
     method: (...args: unknown[]) => unknown,
     args: unknown[],
   ): unknown {
-    const refusal = kind === 'client' ? REFUSED.get(name.toLowerCase()) : undefined
-    if (refusal !== undefined) throw new UnsupportedCommandError(name, refusal)
-    const touchesServer = kind === 'client' ? !EVENT_METHOD.test(name) : /^(exec|next)/i.test(name)
-    if (touchesServer && this.#state !== 'active') {
+    const facts = factsOf(kind, name)
+    if (facts.refusal !== undefined) throw new UnsupportedCommandError(name, facts.refusal)
+    if (facts.touchesServer && this.#state !== 'active') {
       const error = this.#endedError('not-sent')
-      if (MAKES_AN_OBJECT.test(name)) throw error
+      if (facts.makesAnObject) throw error
       return Promise.reject(error)
     }
-    if (kind === 'client') this.#note(name, args)
+    const words = kind === 'client' && name === 'sendCommand' ? args : undefined
+    if (words !== undefined) this.#noteWords(Array.isArray(words[0]) ? words[0] : words)
+    else if (facts.leavesAMark) this.#marked = true
+    else if (facts.addsAListener) this.#listeners.push([String(args[0]), args[1] as Listener])
     const result = method.apply(object, args)
     if (name === 'removeAllListeners') {
       // Ours are gone with the others, and an error that nobody hears ends the process (R17).
       this.#marked = true
       this.#connection.client.on('error', () => {})
     }
-    if (result instanceof Promise) return this.#track(name, mayWait(name, args), result)
-    if (typeof result !== 'object' || result === null || result === object) return result
-    // A connection of its own, which the caller owns.
-    if (/^duplicate$/i.test(name)) return result
+    if (result instanceof Promise) {
+      return this.#track(name, words === undefined ? facts.waits : waitsByNature(nameOf(words)), result)
+    }
+    if (typeof result !== 'object' || result === null || result === object || facts.duplicates) return result
     // A chain leads to chains; a client to clients (views), but for what collects commands or pages.
-    return this.#guard(result, kind === 'chain' || MAKES_A_CHAIN.test(name) ? 'chain' : 'client')
+    return this.#guard(result, facts.makesAChain ? 'chain' : 'client')
   }
 }
-
-const EVENT_METHOD =
-  /^(on|once|off|addListener|prependListener|prependOnceListener|removeListener|removeAllListeners|emit|listenerCount|listeners|rawListeners|ref|unref)$/
-/** What this holder put on would hear what the next one does: it is taken off again. */
-const ADDS_A_LISTENER = /^(on|once|addListener|prependListener|prependOnceListener)$/
-const MAKES_A_CHAIN = /^(multi|\w+Iterator)$/i
-/** What would hand out a client behind which the lease's guard does not reach. By name in lower case, with what to do instead. */
-const REFUSED: ReadonlyMap<string, string> = new Map([
-  ['legacy', 'its calls would outlive the lease; use the promises of the client itself'],
-  ['createpool', 'a lease is one connection; take more of them with `pool.use(key, …)`'],
-])
-/** Methods that hand out an object now rather than a promise. */
-const MAKES_AN_OBJECT = /^(multi|with\w+|\w+Iterator|duplicate|asap)$/i

@@ -207,6 +207,12 @@ export class Shard implements ShardPort {
     }
   }
 
+  /** An exclusive connection without a turn of the loop, where one was given back a moment ago; else `acquire` has to be asked. */
+  acquireAtHand(): Lease | undefined {
+    const slot = this.#connections.takeAtHand()
+    return slot && this.#lend(slot)
+  }
+
   /**
    * Takes an exclusive connection. A time-out of the caller's own, or a signal, ends the wait sooner than
    * `pool.acquireTimeoutMs`; what comes too late then goes back.
@@ -215,6 +221,8 @@ export class Shard implements ShardPort {
   async acquire(options?: AcquireOptions): Promise<Lease> {
     if (this.state === 'closed') throw new PoolClosedError()
     options?.signal?.throwIfAborted()
+    const atHand = this.acquireAtHand()
+    if (atHand !== undefined) return atHand
     const coming = this.#connections.acquire()
     if (options?.timeoutMs === undefined && options?.signal === undefined) return this.#lend(await coming)
     const timeoutMs = Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, this.#settings.pool.acquireTimeoutMs)
@@ -363,6 +371,7 @@ export class Shard implements ShardPort {
   #tick(now: number): void {
     this.#link.tick(now)
     this.#replicas.tick(now)
+    this.#connections.tick(now)
     if (this.#subscribers.size > 0) for (const subscriber of this.#subscribers) subscriber.tick(now)
     if (this.#leases.size > 0) this.#tickLeases(now)
   }

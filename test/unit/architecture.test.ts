@@ -40,7 +40,7 @@ const TYPES_ONLY = ['options.ts -> ring', 'options.ts -> sentinel']
 /** Every dependency has one door. */
 const DOORS: Readonly<Record<string, RegExp>> = {
   redis: /^redis-client\.ts$/,
-  'generic-pool': /^shard\/connections\.ts$/,
+  'generic-pool': /^shard\/slot-pool\.ts$/,
   'murmurhash3js-revisited': /^ring\//,
   eventemitter3: /^events\.ts$/,
 }

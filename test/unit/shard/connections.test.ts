@@ -299,9 +299,39 @@ describe('sizes of the exclusive connections', () => {
     const slots = await Promise.all([unit.acquire(), unit.acquire(), unit.acquire()])
     for (const slot of slots) await unit.giveBack(slot, true)
     assert.equal(unit.sockets, 3)
+    unit.tick(performance.now() + 1_000)
     await until('the evictor', () => unit.sockets === 1, 3_000)
     for (const stub of stubs) stub.destroy(new Error('CLIENT KILL'))
     await until('the refill', () => unit.sockets === 1 && unit.picture().idle === 1, 3_000)
+  })
+
+  it('what came back a moment ago is lent again at once; from the next tick of the clock on generic-pool has it', async () => {
+    const { unit, stubs } = connections({ max: 1 })
+    const slot = await unit.acquire()
+    await unit.giveBack(slot, true)
+    assert.deepEqual(counts(unit), { size: 1, idle: 1, borrowed: 0, pending: 0 })
+    assert.equal(unit.takeAtHand(), slot)
+    assert.equal(unit.takeAtHand(), undefined)
+    await unit.giveBack(slot, true)
+    unit.tick(performance.now() + 1_000)
+    await turn()
+    assert.equal(unit.takeAtHand(), undefined)
+    assert.deepEqual(counts(unit), { size: 1, idle: 1, borrowed: 0, pending: 0 })
+    assert.equal((await unit.acquire()).connection, stubs[0]!.asConnection)
+  })
+
+  it('one at hand that died, or is of an older generation, is not lent, and makes room for a new one', async () => {
+    for (const spoil of [
+      (stub: StubConnection) => stub.destroy(new Error('CLIENT KILL')),
+      (_stub: StubConnection, state: { generation: number }) => void state.generation++,
+    ]) {
+      const { unit, stubs, state } = connections({ max: 1 })
+      await unit.giveBack(await unit.acquire(), true)
+      spoil(stubs[0]!, state)
+      assert.equal((await unit.acquire()).connection, stubs[1]!.asConnection)
+      assert.equal(stubs[0]!.ended, true)
+      assert.deepEqual(counts(unit), { size: 1, idle: 0, borrowed: 1, pending: 0 })
+    }
   })
 
   it('after a silence a connection must answer before it is handed out; one dead casts out the others', async () => {
