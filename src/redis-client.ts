@@ -23,6 +23,7 @@ import {
   WatchError,
 } from 'redis'
 import { type Address, formatAddress, normalizeHost } from './address.js'
+import { onAbort } from './async/abort.js'
 import { type Wire, wireOptions } from './joined-write.js'
 
 export type {
@@ -219,8 +220,8 @@ export class ConnectionFactory {
     const raw = this.template().duplicate(this.#clientOptions(address, settings, abort.signal, ips, wire))
     const connection = new Connection(address, raw, abort, ips, wire)
     const timer = setTimeout(() => connection.destroy(timeoutError(address, settings.timeoutMs)), settings.timeoutMs)
-    const onAbort = () => connection.destroy(settings.signal?.reason as Error)
-    settings.signal?.addEventListener('abort', onAbort, { once: true })
+    const { signal } = settings
+    const stopListening = signal && onAbort(signal, () => connection.destroy(signal.reason as Error))
     try {
       await raw.connect()
       if (connection.cause) throw connection.cause
@@ -231,7 +232,7 @@ export class ConnectionFactory {
       throw cause
     } finally {
       clearTimeout(timer)
-      settings.signal?.removeEventListener('abort', onAbort)
+      stopListening?.()
     }
   }
 

@@ -1,3 +1,4 @@
+import { onAbort } from './abort.js'
 import { monotonicNow } from './deadline.js'
 
 export interface CollectSettings<T> {
@@ -36,14 +37,13 @@ export function collect<T>(settings: CollectSettings<T>): Promise<readonly T[]> 
       if (settled) return
       settled = true
       for (const timer of timers) clearTimeout(timer)
-      signal?.removeEventListener('abort', onAbort)
+      stopListening?.()
       if (signal?.aborted) reject(signal.reason as Error)
       else resolve([...results])
     }
-    const onAbort = finish
+    const stopListening = signal && onAbort(signal, finish)
     // One turn later: after a blocked event loop the answers are in the sockets already and only want to be read.
     const after = (ms: number) => timers.push(setTimeout(() => setImmediate(finish), ms))
-    signal?.addEventListener('abort', onAbort, { once: true })
     if (open === 0) return finish()
     for (const party of parties) {
       party.then((result) => {

@@ -1,3 +1,5 @@
+import { onAbort } from './abort.js'
+
 /** Monotonic ms, never set back by a corrected wall clock. */
 export const monotonicNow = (): number => performance.now()
 
@@ -38,13 +40,14 @@ export function bounded<T>(promise: Promise<T>, settings: BoundSettings): Promis
     const finish = () => {
       settled = true
       clearTimeout(timer)
-      signal?.removeEventListener('abort', onAbort)
+      stopListening?.()
     }
-    const onAbort = () => {
+    const abort = () => {
       finish()
       reject(signal?.reason as Error)
     }
     let settled = false
+    let stopListening: (() => void) | undefined
     const timer = setTimeout(() => {
       // After a blocked event loop the timer comes first and the answer is already in the socket: let it be read.
       setImmediate(() => {
@@ -63,7 +66,7 @@ export function bounded<T>(promise: Promise<T>, settings: BoundSettings): Promis
         reject(error as Error)
       },
     )
-    if (signal?.aborted) onAbort()
-    else signal?.addEventListener('abort', onAbort, { once: true })
+    if (signal?.aborted) abort()
+    else if (signal !== undefined) stopListening = onAbort(signal, abort)
   })
 }

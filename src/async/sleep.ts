@@ -1,3 +1,5 @@
+import { onAbort } from './abort.js'
+
 import { monotonicNow } from './deadline.js'
 
 export interface SleepSettings {
@@ -12,16 +14,17 @@ export interface SleepSettings {
 export function sleep(ms: number, signal?: AbortSignal, settings?: SleepSettings): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason as Error)
-    const onAbort = () => {
-      clearTimeout(timer)
-      reject(signal?.reason as Error)
-    }
     const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', onAbort)
+      stopListening?.()
       resolve()
     }, ms)
     if (settings?.ref === false) timer.unref()
-    signal?.addEventListener('abort', onAbort, { once: true })
+    const stopListening =
+      signal &&
+      onAbort(signal, () => {
+        clearTimeout(timer)
+        reject(signal.reason as Error)
+      })
   })
 }
 

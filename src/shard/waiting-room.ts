@@ -1,10 +1,11 @@
+import { onAbort } from '../async/abort.js'
+
 interface Waiter {
   readonly resolve: () => void
   readonly reject: (error: Error) => void
   /** `clock.now` at which the wait ends; Infinity: no end of its own. */
   readonly deadline: number
-  readonly signal: AbortSignal | undefined
-  readonly onAbort: () => void
+  readonly stopListening: (() => void) | undefined
 }
 
 export interface WaitingRoomSettings {
@@ -40,13 +41,14 @@ export class WaitingRoom {
       return Promise.reject(this.#settings.full(this.#waiters.size))
     }
     return new Promise((resolve, reject) => {
-      const onAbort = () => {
-        this.#waiters.delete(waiter)
-        reject(signal?.reason as Error)
-      }
-      const waiter: Waiter = { resolve, reject, deadline, signal, onAbort }
+      const stopListening =
+        signal &&
+        onAbort(signal, () => {
+          this.#waiters.delete(waiter)
+          reject(signal.reason as Error)
+        })
+      const waiter: Waiter = { resolve, reject, deadline, stopListening }
       this.#waiters.add(waiter)
-      signal?.addEventListener('abort', onAbort, { once: true })
     })
   }
 
@@ -79,6 +81,6 @@ export class WaitingRoom {
 
   #leave(waiter: Waiter): void {
     this.#waiters.delete(waiter)
-    waiter.signal?.removeEventListener('abort', waiter.onAbort)
+    waiter.stopListening?.()
   }
 }
