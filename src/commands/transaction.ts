@@ -3,6 +3,7 @@ import { sleep } from '../async/sleep.js'
 import { type KeyLike, UnsupportedCommandError } from '../errors.js'
 import { assertEncodable, ErrorReply, MultiErrorReply, type RedisArgument, WatchError } from '../redis-client.js'
 import type { CallOptions, CommandProfile, ShardPort } from '../shard/call.js'
+import { classifyFailure } from '../shard/failure.js'
 import type { PartOutcome } from './plan.js'
 import { multiShardFailure } from './plan.js'
 import type { QueuedCommand } from './queued-command.js'
@@ -122,7 +123,7 @@ async function transact(
   for (;;) {
     const entries = await shard.sendBatch(batch, profile, options, since)
     const executed = entries.at(-1)
-    if (Array.isArray(executed)) return executed
+    if (Array.isArray(executed) && hasRun(commands, executed)) return executed
     if (executed === null) throw new WatchError()
     const refused = refusal(entries)
     // A PING passes where a write does not (NOREPLICAS): the whole must not be sent every few milliseconds for that.
@@ -138,9 +139,27 @@ const REPEAT_BACKOFF = { minMs: 5, maxMs: 50 } as const
 
 const PROBE: CommandProfile = { name: 'MULTI', readOnly: true }
 
+/**
+ * False for what EXEC gives on a node that is no master: up to Redis 6 the writes are left out and only the reads run, so that
+ * there are fewer replies than commands; and a script, which is queued, is refused when it comes to write. Nothing was written.
+ */
+function hasRun(commands: readonly QueuedCommand[], replies: readonly unknown[]): boolean {
+  if (replies.length !== commands.length) return false
+  if (!replies.some(isFromNoMaster)) return true
+  // A write would not have been queued there, so this is a script's own word for something else.
+  return commands.some(({ call: { facts } }) => facts === undefined || facts.flags.has('write'))
+}
+
+function isFromNoMaster(reply: unknown): boolean {
+  return reply instanceof ErrorReply && classifyFailure(reply) === 'moved'
+}
+
 /** Why EXEC ran nothing: the first command the server did not queue, or what EXECABORT names as its reason. */
 function refusal(entries: readonly unknown[]): unknown {
-  const first = entries.find((entry) => entry instanceof ErrorReply)
+  const executed = entries.at(-1)
+  const first =
+    entries.find((entry) => entry instanceof ErrorReply) ??
+    (Array.isArray(executed) ? executed.find(isFromNoMaster) : undefined)
   if (first === undefined) return new Error('EXEC gave an answer that is neither a list nor an error')
   const reason = /^EXECABORT .*because of: (.*)$/s.exec(first.message)?.[1]
   return reason === undefined ? first : new ErrorReply(reason)

@@ -26,10 +26,18 @@ const BY_REPLY: Readonly<Record<string, FailureKind>> = {
   NOAUTH: 'stale-login',
 }
 
-/** The first word of an error reply, such as `READONLY`. */
+/**
+ * Up to Redis 6 a write refused inside a script is told as the script's own error, with the server's words at the end. As
+ * the server refuses every write then, nothing has been written, and it means what it means without a script.
+ */
+const REFUSED_IN_SCRIPT = /^ERR Error running script .*@user_script: ?\d+: -(READONLY|NOREPLICAS) /s
+
+/** The first word of an error reply, such as `READONLY`; of a refusal inside a script, that of the refusal. */
 export function replyCode(error: ErrorReply): string {
-  const end = error.message.indexOf(' ')
-  return end < 0 ? error.message : error.message.slice(0, end)
+  const { message } = error
+  const end = message.indexOf(' ')
+  const code = end < 0 ? message : message.slice(0, end)
+  return code === 'ERR' ? (REFUSED_IN_SCRIPT.exec(message)?.[1] ?? code) : code
 }
 
 /** Why a shard's master is looked for after a reply of kind `'moved'`. */
