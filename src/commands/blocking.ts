@@ -41,7 +41,8 @@ export async function carryOnLease(
   } catch (error) {
     throw endOfWait(shard, error)
   } finally {
-    if (lease.state === 'active') await lease.release()
+    // Also one that a failover has ended: its place in the pool is free only when it is given back.
+    await lease.release()
   }
 }
 

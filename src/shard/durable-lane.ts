@@ -135,7 +135,8 @@ export class DurableLane {
       const acknowledged = settled[batch.length]
       for (const [i, write] of batch.entries()) this.#settle(write, settled[i], acknowledged)
     } catch {
-      if (lease.state === 'active') lease.discard()
+      // Also one that a failover has ended meanwhile: its place in the pool is free only when it is given back.
+      lease.discard()
       const settled = await work
       for (const [i, write] of batch.entries()) this.#settle(write, settled[i], settled[batch.length])
     }
