@@ -19,6 +19,7 @@ export class CoarseClock {
   /** For how long this process itself stood still before the present tick, in ms. */
   stalledMs = 0
   readonly #listeners = new Map<(now: number) => void, () => number>()
+  #waiting: (() => void)[] = []
   #timer: NodeJS.Timeout | undefined
   #dueAt = 0
 
@@ -39,6 +40,7 @@ export class CoarseClock {
       if (this.#listeners.size > 0) return
       clearTimeout(this.#timer)
       this.#timer = undefined
+      this.#waiting = []
       this.asleep = false
     }
   }
@@ -53,13 +55,11 @@ export class CoarseClock {
     return this.now
   }
 
-  /** Resolves at the next tick; never once nobody listens any more. */
+  /** Resolves at the next tick; never once nobody listens any more, since who waits so keeps no timer going. */
   nextTick(): Promise<void> {
     return new Promise((resolve) => {
-      const stop = this.onTick(() => {
-        stop()
-        resolve()
-      })
+      this.#waiting.push(resolve)
+      this.refresh()
     })
   }
 
@@ -69,6 +69,9 @@ export class CoarseClock {
     this.stalledMs = Math.max(0, now - this.#dueAt - this.tickMs)
     if (this.asleep) this.#isAwake()
     for (const listener of this.#listeners.keys()) listener(now)
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const resolve of waiting) resolve()
     if (this.#timer === undefined) return
     let restsUntil = Number.POSITIVE_INFINITY
     for (const until of this.#listeners.values()) restsUntil = Math.min(restsUntil, until())

@@ -95,10 +95,18 @@ describe('coarse clock', () => {
     stop()
   })
 
-  it('the next tick is waited for once, and leaves no timer behind', async () => {
+  it('the next tick is waited for once, and leaves no timer behind, be the clock stopped meanwhile', async () => {
     const clock = new CoarseClock(5)
     const before = activeResources().Timeout ?? 0
+    const stop = clock.onTick(() => {})
     await Promise.all([clock.nextTick(), clock.nextTick(), alive()])
+    let came = false
+    void clock.nextTick().then(() => {
+      came = true
+    })
+    stop()
     assert.equal(activeResources().Timeout ?? 0, before)
+    await alive()
+    assert.equal(came, false)
   })
 })
