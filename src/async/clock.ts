@@ -14,8 +14,7 @@ export class CoarseClock {
   now = performance.now()
   /** Read for every call: a plain field. */
   asleep = false
-  /** When it was last woken. A time that was read before and belongs to something begun since is as old as the sleep. */
-  wokeAt = this.now
+  #wokeAt = this.now
   /** For how long this process itself stood still before the present tick, in ms. */
   stalledMs = 0
   readonly #listeners = new Map<(now: number) => void, () => number>()
@@ -55,6 +54,12 @@ export class CoarseClock {
     return this.now
   }
 
+  /** When a call began that read `now` at its start: one that woke the clock has read when it fell asleep. */
+  beganAt(now: number): number {
+    if (this.asleep) this.refresh()
+    return Math.max(now, this.#wokeAt)
+  }
+
   /** Resolves at the next tick; never once nobody listens any more, since who waits so keeps no timer going. */
   nextTick(): Promise<void> {
     return new Promise((resolve) => {
@@ -83,7 +88,7 @@ export class CoarseClock {
 
   #isAwake(): void {
     this.asleep = false
-    this.wokeAt = this.now
+    this.#wokeAt = this.now
   }
 
   #arm(now: number, ms: number): void {

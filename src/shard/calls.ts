@@ -84,7 +84,8 @@ export class Calls {
     options: CallOptions | undefined,
     since: number,
   ): Promise<unknown> {
-    return this.#repeat(failure, profile, options, since, (deadline) => this.#send(args, profile, options, deadline))
+    const began = this.#clock.beganAt(since)
+    return this.#repeat(failure, profile, options, began, (deadline) => this.#send(args, profile, options, deadline))
   }
 
   /** Several commands back to back on one connection. See `ShardPort.sendBatch`. */
@@ -98,10 +99,11 @@ export class Calls {
     for (const args of commands) assertEncodable(args)
     if (this.#inFlight() + commands.length > this.#settings.maxInFlight) throw this.#fullError()
     const send = (deadline: number) => this.#sendBatchOnce(commands, profile, options, deadline)
+    const began = this.#clock.beganAt(since)
     try {
-      return await send(this.#deadline(since, options))
+      return await send(this.#deadline(began, options))
     } catch (error) {
-      return this.#repeat(error, profile, options, since, send)
+      return this.#repeat(error, profile, options, began, send)
     }
   }
 

@@ -24,6 +24,11 @@ const PING: readonly RedisArgument[] = ['PING']
 const TRUSTED_MS = 1_000
 /** What is given back stays at hand for so long, in ms, before generic-pool has it again. */
 const AT_HAND_MS = 100
+/**
+ * Dead, outdated and long idle connections are swept out at least this often, in ms, and `min` is refilled. A borrower never
+ * waits for it.
+ */
+const SWEEP_MS = 5_000
 /** One that was idle for longer must answer a PING within this, in ms. */
 const CHECK_TIMEOUT_MS = 300
 
@@ -43,6 +48,8 @@ export class ShardConnections {
    * they are still out, needs a dozen promise hops and a timer to lend one, a fifth of a whole WATCH, MULTI and EXEC.
    */
   #atHand: Slot[] = []
+  readonly #sweepMs: number
+  #sweptAt = performance.now()
   readonly #abort = new AbortController()
   #onReturn: (() => void) | undefined
   /** Why the last try to open a connection failed; undefined once one has succeeded. */
@@ -50,6 +57,7 @@ export class ShardConnections {
 
   constructor(settings: ShardConnectionsSettings) {
     this.#settings = settings
+    this.#sweepMs = Math.min(SWEEP_MS, Math.max(100, settings.idleTimeoutMs / 4))
     this.#pool = createSlotPool(settings, {
       create: () => this.#create(),
       destroy: (slot) => this.#destroySlot(slot),
@@ -98,6 +106,10 @@ export class ShardConnections {
 
   /** Called by the coarse clock: what nobody has taken is generic-pool's again, which tests, evicts and refills. */
   tick(now: number): void {
+    if (now >= this.#nextSweep()) {
+      this.#sweptAt = now
+      this.#pool._evict()
+    }
     if (this.#atHand.length === 0) return
     const stay: Slot[] = []
     for (const slot of this.#atHand) {
@@ -106,6 +118,16 @@ export class ShardConnections {
       else stay.push(slot)
     }
     this.#atHand = stay
+  }
+
+  /** Until when it needs no tick; 0: it needs the next one. */
+  restsUntil(): number {
+    return this.#atHand.length > 0 ? 0 : this.#nextSweep()
+  }
+
+  /** On the stroke, as the heartbeats are. */
+  #nextSweep(): number {
+    return (Math.floor(this.#sweptAt / this.#sweepMs) + 1) * this.#sweepMs
   }
 
   async acquire(): Promise<Slot & { readonly connection: Connection }> {
@@ -181,7 +203,7 @@ export class ShardConnections {
     this.#abort.abort(cause)
     for (const slot of this.#slots) slot.connection?.destroy(cause)
     this.#slots.clear()
-    // Serves whoever still waits with placeholders (see #create), then stops the eviction timer.
+    // Serves whoever still waits with placeholders (see #create), then lets go of them.
     for (const slot of [...this.#borrowed, ...this.#atHand]) this.#pool.destroy(slot).catch(() => {})
     this.#borrowed.clear()
     this.#atHand = []

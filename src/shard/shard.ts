@@ -1,6 +1,7 @@
 /* A little longer than most: the one face of a shard, with what its parts tell each other. */
 import type { Address } from '../address.js'
 import { sameAddress } from '../address.js'
+import { onAbort } from '../async/abort.js'
 import { Backoff } from '../async/backoff.js'
 import type { CoarseClock } from '../async/clock.js'
 import { bounded } from '../async/deadline.js'
@@ -115,7 +116,10 @@ export class Shard implements ShardPort {
       lastError: () => this.#link.lastError,
       open: (signal) => this.#openOwn('lease', signal),
     })
-    this.#stopClock = clock.onTick((now) => this.#tick(now))
+    this.#stopClock = clock.onTick(
+      (now) => this.#tick(now),
+      () => this.#restsUntil(),
+    )
   }
 
   get state(): ShardState {
@@ -161,6 +165,8 @@ export class Shard implements ShardPort {
 
   send(args: readonly RedisArgument[], profile: CommandProfile, options: CallOptions | undefined): Promise<unknown> {
     this.#sent++
+    // The call's deadline begins: without this it would have to wait for the next heartbeat to be noticed.
+    if (this.clock.asleep) this.clock.refresh()
     const open = this.#link.open
     if (open !== undefined && this.#masterOnly) {
       if (options === undefined) return open.send(args, this.#sendOptions)
@@ -254,6 +260,8 @@ export class Shard implements ShardPort {
       },
     })
     this.#leases.add(lease)
+    // It is asleep while none is out.
+    this.clock.refresh()
     // The master may have changed in the turn between the hand-over and now.
     if (generation !== this.#link.generation) lease.poison('failover', new Error('the shard has a new master'))
     else if (this.#abort.signal.aborted) lease.poison('closed', new PoolClosedError())
@@ -318,14 +326,13 @@ export class Shard implements ShardPort {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason as Error)
       const finish = () => {
-        signal.removeEventListener('abort', onAbort)
+        stopListening()
         resolve()
       }
-      const onAbort = () => {
+      const stopListening = onAbort(signal, () => {
         this.#whenReady = this.#whenReady.filter((waiting) => waiting !== finish)
         reject(signal.reason as Error)
-      }
-      signal.addEventListener('abort', onAbort, { once: true })
+      })
       this.#whenReady.push(finish)
     })
   }
@@ -372,8 +379,17 @@ export class Shard implements ShardPort {
     this.#link.tick(now)
     this.#replicas.tick(now)
     this.#connections.tick(now)
-    if (this.#subscribers.size > 0) for (const subscriber of this.#subscribers) subscriber.tick(now)
+    if (this.#subscribers.size > 0)
+      for (const subscriber of this.#subscribers) subscriber.tick(now, this.clock.stalledMs)
     if (this.#leases.size > 0) this.#tickLeases(now)
+  }
+
+  /** Until when nothing here needs the clock, unless a call comes: an idle pool is woken for its heartbeats only. */
+  #restsUntil(): number {
+    if (this.#leases.size > 0) return 0
+    let until = Math.min(this.#link.restsUntil(), this.#replicas.restsUntil(), this.#connections.restsUntil())
+    for (const subscriber of this.#subscribers) until = Math.min(until, subscriber.restsUntil())
+    return until
   }
 
   #tickLeases(now: number): void {
@@ -418,8 +434,8 @@ export class Shard implements ShardPort {
     const generation = this.#link.generation
     // Nothing more goes to a node that is not the master any more, not even a greeting (R9).
     const opening = new AbortController()
-    const onAbort = () => opening.abort(signal.reason)
-    signal.addEventListener('abort', onAbort, { once: true })
+    signal.throwIfAborted()
+    const stopListening = onAbort(signal, () => opening.abort(signal.reason))
     this.#opening.add(opening)
     try {
       const connection = await connectMaster({
@@ -439,7 +455,7 @@ export class Shard implements ShardPort {
       throw error
     } finally {
       this.#opening.delete(opening)
-      signal.removeEventListener('abort', onAbort)
+      stopListening()
     }
   }
 }

@@ -10,7 +10,10 @@ export interface Slot {
   usedAt: number
 }
 
-export type SlotPool = Pool<Slot>
+export type SlotPool = Pool<Slot> & {
+  /** One run of its eviction, for which it has no public name; its own timers, one a shard, would each wake an idle process. */
+  _evict(): void
+}
 
 export interface SlotPoolSettings {
   readonly min: number
@@ -50,13 +53,7 @@ interface EvictionConfig {
   readonly min: number
 }
 
-/**
- * Dead, outdated and long idle connections are swept out at least this often, in ms, and `min` is refilled. A borrower never
- * waits for it, and every run of every shard wakes an idle process.
- */
-const EVICTION_RUN_MS = 5_000
-
-/** A generic-pool, with its eviction on (it is off by default) and told of generations. `start()` opens the first `min`. */
+/** A generic-pool that is told of generations, and evicts when it is told to. `start()` opens the first `min`. */
 export function createSlotPool(settings: SlotPoolSettings, { isGood, ...factory }: SlotFactory): SlotPool {
   const { Pool: GenericPool, Deque, PriorityQueue } = genericPool as unknown as GenericPoolParts
   class GenerationEvictor {
@@ -73,7 +70,7 @@ export function createSlotPool(settings: SlotPoolSettings, { isGood, ...factory 
     acquireTimeoutMillis: settings.acquireTimeoutMs,
     maxWaitingClients: settings.maxWaiting,
     idleTimeoutMillis: settings.idleTimeoutMs,
-    evictionRunIntervalMillis: Math.min(EVICTION_RUN_MS, Math.max(100, settings.idleTimeoutMs / 4)),
+    evictionRunIntervalMillis: 0,
     numTestsPerEvictionRun: settings.max,
-  })
+  }) as SlotPool
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ending, fakeWorld, OwnLag } from '../support/fake-world.js'
+import { setTimeout } from 'node:timers/promises'
+import { ending, type FakeWorld, fakeWorld, OwnLag } from '../support/fake-world.js'
 import { nextEvent, until } from '../support/waiting.js'
 
 const TIMEOUT_MS = 500
@@ -36,9 +37,41 @@ describe('a call reaches its deadline', () => {
     // Spread over more than one fence.
     for (let i = 0; i < 20; i++) {
       calls.push(ending(world.pool.set(world.key, 'v')))
-      await new Promise((resolve) => setTimeout(resolve, 10))
+      await setTimeout(10)
     }
     assertInTime(await Promise.all(calls), lag, ['COMMAND_TIMEOUT', 'CONNECTION_LOST', 'SHARD_UNAVAILABLE'], 'unknown')
+  })
+
+  it('as the first after a long idle time, while the clock of the pool sleeps', async (t) => {
+    const calls: ((world: FakeWorld) => Promise<unknown>)[] = [
+      ({ pool, key }) => pool.set(key, 'v'),
+      ({ pool, key }) => pool.withTypeMapping({}).set(key, 'v'),
+      ({ pool, key }) => pool.multi().set(key, 'v').exec(),
+      ({ pool, key, otherKey }) => pool.mSet([key, 'v', otherKey, 'v']),
+    ]
+    await Promise.all(
+      calls.map(async (call) => {
+        const world = await fakeWorld(t, { commandTimeoutMs: TIMEOUT_MS, pool: { min: 1 } })
+        await setTimeout(2 * TIMEOUT_MS)
+        world.master.silent = true
+        const lag = new OwnLag()
+        const { error, tookMs } = await ending(call(world))
+        assert.ok(error !== undefined)
+        assert.ok(tookMs <= TIMEOUT_MS + 100 + lag.stop(), `${call}: ${tookMs} ms`)
+        assert.ok(tookMs >= TIMEOUT_MS / 2, `${call}: not much too early, ${tookMs} ms`)
+      }),
+    )
+  })
+
+  it('no sooner for having been the first after a long idle time: a lost read is repeated', async (t) => {
+    const world = await fakeWorld(t, { commandTimeoutMs: TIMEOUT_MS })
+    await setTimeout(2 * TIMEOUT_MS)
+    world.master.silent = true
+    const read = world.pool.get(world.key)
+    await setTimeout(20)
+    world.master.silent = false
+    world.master.cut()
+    assert.equal(await read, null)
   })
 
   it('on a frozen socket, whose buffers are full', async (t) => {
@@ -64,7 +97,7 @@ describe('a call reaches its deadline', () => {
     const { send } = [...world.master.server.connections][0]!
     const [connection] = [...world.master.server.connections]
     // Slow, not dead: answers come 150 ms late.
-    connection!.send = (reply) => void setTimeout(() => send.call(connection, reply), 150)
+    connection!.send = (reply) => void setTimeout(150).then(() => send.call(connection, reply))
     const other = world.pool.set(world.key, 'other')
     const { error, tookMs } = await ending(world.pool.withCommandOptions({ timeout: 50 }).set(world.key, 'mine'))
     assert.deepEqual(

@@ -299,10 +299,10 @@ describe('sizes of the exclusive connections', () => {
     const slots = await Promise.all([unit.acquire(), unit.acquire(), unit.acquire()])
     for (const slot of slots) await unit.giveBack(slot, true)
     assert.equal(unit.sockets, 3)
-    unit.tick(performance.now() + 1_000)
-    await until('the evictor', () => unit.sockets === 1, 3_000)
+    const ticking = () => (unit.tick(performance.now()), unit.sockets)
+    await until('the eviction', () => ticking() === 1, 3_000)
     for (const stub of stubs) stub.destroy(new Error('CLIENT KILL'))
-    await until('the refill', () => unit.sockets === 1 && unit.picture().idle === 1, 3_000)
+    await until('the refill', () => ticking() === 1 && unit.picture().idle === 1, 3_000)
   })
 
   it('what came back a moment ago is lent again at once; from the next tick of the clock on generic-pool has it', async () => {
