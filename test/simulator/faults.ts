@@ -1,20 +1,21 @@
+import { MORE_FAULTS } from './more-faults.js'
 import type { Random } from './random.js'
 import type { SimNode, Trouble } from './sim-node.js'
 import type { SimSentinel } from './sim-sentinel.js'
 import type { SimShard, World } from './world.js'
 
-type Fault = (world: World, random: Random) => void
+export type Fault = (world: World, random: Random) => void
 
 const TROUBLES: readonly Trouble[] = ['LOADING', 'BUSY', 'MASTERDOWN', 'NOREPLICAS']
 
 /** One shard's master, or now and then any node of it. */
-function victim({ shards }: World, random: Random): { shard: SimShard; node: SimNode } {
+export function victim({ shards }: World, random: Random): { shard: SimShard; node: SimNode } {
   const shard = random.pick(shards)
   return { shard, node: random.chance(0.8) ? shard.master : random.pick(shard.nodes) }
 }
 
 /** Sentinel notices a master that is away, but not always before it is back. */
-function failoverSoon(world: World, random: Random, shard: SimShard, node: SimNode): void {
+export function failoverSoon(world: World, random: Random, shard: SimShard, node: SimNode): void {
   if (node !== shard.master || !random.chance(0.8)) return
   world.time.after(random.between(50, 500), () => {
     if (node === shard.master && !world.healing) world.failover(shard)
@@ -145,8 +146,9 @@ const FAULTS: Readonly<Record<string, Fault>> = {
 }
 
 /** Lets something go wrong every now and then until `until`. */
-export function breakThings(world: World, random: Random, until: number): void {
-  const names = Object.keys(FAULTS)
+export function breakThings(world: World, random: Random, until: number, wide: boolean): void {
+  const faults = wide ? { ...FAULTS, ...MORE_FAULTS } : FAULTS
+  const names = Object.keys(faults)
   // A run that knows only some kinds of fault meets each of them more often, and combinations of few more deeply.
   const chosen = names.filter(() => random.chance(0.6))
   const kinds = chosen.length > 0 ? chosen : names
@@ -157,7 +159,7 @@ export function breakThings(world: World, random: Random, until: number): void {
   ] as const)
   const next = () => {
     if (world.time.now >= until) return
-    FAULTS[random.pick(kinds)]!(world, random)
+    faults[random.pick(kinds)]!(world, random)
     world.time.after(random.between(shortest, longest), next)
   }
   world.time.after(random.between(0, longest), next)

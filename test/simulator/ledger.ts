@@ -29,14 +29,17 @@ export class Ledger {
   readonly trace: string[] = []
   readonly codes: Record<string, number> = {}
   violation: Violation | undefined
+  /** A run in which all holds needs no story: it is told when the seed is played again. */
+  readonly #tells: boolean
   /** Which shard owns a key: set when there is a pool. */
   ownerOf: (key: string) => number = () => -1
   readonly #time: VirtualTime
   readonly #byId = new Map<string, CallRecord>()
   #ids = 0
 
-  constructor(time: VirtualTime) {
+  constructor(time: VirtualTime, tells: boolean) {
     this.#time = time
+    this.#tells = tells
   }
 
   /** Whole numbers, so that INCRBY can carry them and answer with them. */
@@ -45,6 +48,7 @@ export class Ledger {
   }
 
   note(line: string): void {
+    if (!this.#tells) return
     this.trace.push(`${(this.#time.now - 1_000).toFixed(2).padStart(9)} ${line}`)
   }
 
@@ -68,9 +72,10 @@ export class Ledger {
     call.outcome = outcome
     this.open.delete(call)
     this.codes[code] = (this.codes[code] ?? 0) + 1
-    this.note(
-      `end ${call.what} ${call.ids.join()} ${outcome} ${code} after ${(call.endedAt - call.startedAt).toFixed(1)}`,
-    )
+    if (this.#tells)
+      this.note(
+        `end ${call.what} ${call.ids.join()} ${outcome} ${code} after ${(call.endedAt - call.startedAt).toFixed(1)}`,
+      )
     for (const id of call.ids) {
       const count = this.executions.get(id)?.length ?? 0
       if (outcome === 'acknowledged' && count === 0 && !call.what.startsWith('blPop')) {
@@ -85,7 +90,7 @@ export class Ledger {
     const list = this.executions.get(id) ?? []
     list.push({ node, at: this.#time.now })
     this.executions.set(id, list)
-    this.note(`executed ${id} on ${node.label}`)
+    if (this.#tells) this.note(`executed ${id} on ${node.label}`)
     if (call === undefined) return
     if (list.length > 1 && !call.mayRunTwice) {
       this.broken(

@@ -1,6 +1,7 @@
 /**
- * `npm run simulate -- --seed 123` replays one run and tells its steps (with `--packets` every packet too); `-- --seeds 1000 [--from 0]` runs many and stops at
- * the first one in which something does not hold. Ends with code 1 then.
+ * `npm run simulate -- --seed 123` plays one run and tells its steps (with `--packets` every packet too); `-- --seeds 1000
+ * [--from 0]` plays many, `-- --seed 7,9,11` these, and stops at the first one in which something does not hold. Ends with code 1
+ * then, and says how to play it again.
  */
 import { parseArgs } from 'node:util'
 import { type SimulationResult, simulate } from './simulate.js'
@@ -16,21 +17,28 @@ const { values } = parseArgs({
     'keep-going': { type: 'boolean', default: false },
   },
 })
+const { sabotage, packets } = values
 
-function report({ seed, violation, trace, virtualMs, events }: SimulationResult, lines: number): void {
+/** Tells the last `lines` steps of a run. True when all held. */
+async function tell(seed: number, lines: number): Promise<boolean> {
+  const result: SimulationResult = await simulate(seed, { trace: true, packets, sabotage })
+  const { violation, trace, virtualMs, events } = result
   console.log(trace.slice(-lines).join('\n'))
   console.log(`seed ${seed}: ${violation?.message ?? 'all holds'} (${Math.round(virtualMs)} ms, ${events} events)`)
-  if (violation !== undefined) console.log(`replay it with: npm run simulate -- --seed ${seed}`)
+  if (violation === undefined) return true
+  console.log(`replay it with: npm run simulate -- --seed ${seed}${sabotage ? ' --sabotage' : ''}`)
+  return false
 }
 
-async function many(from: number, count: number): Promise<boolean> {
+async function many(seeds: Iterable<number>): Promise<boolean> {
   const startedAt = performance.now()
   const limitMs = values.seconds === undefined ? Number.POSITIVE_INFINITY : Number(values.seconds) * 1_000
-  const sums = { runs: 0, calls: 0, failovers: 0, virtualMs: 0, events: 0, failed: 0 }
+  const sums = { runs: 0, calls: 0, failovers: 0, virtualMs: 0, events: 0 }
   const codes: Record<string, number> = {}
   const failures: Record<string, number[]> = {}
-  for (let seed = from; seed < from + count && performance.now() - startedAt < limitMs; seed++) {
-    const result = await simulate(seed, { sabotage: values.sabotage })
+  for (const seed of seeds) {
+    if (performance.now() - startedAt >= limitMs) break
+    const result = await simulate(seed, { sabotage })
     sums.runs++
     sums.calls += result.calls
     sums.failovers += result.failovers
@@ -38,9 +46,8 @@ async function many(from: number, count: number): Promise<boolean> {
     sums.events += result.events
     for (const [code, n] of Object.entries(result.codes)) codes[code] = (codes[code] ?? 0) + n
     if (result.violation === undefined) continue
-    sums.failed++
     if (!values['keep-going']) {
-      report(result, 60)
+      if (await tell(seed, 60)) console.log(`seed ${seed} held when it was played again: ${result.violation.message}`)
       return false
     }
     const kind = result.violation.message.split('\n', 1)[0]!.replace(/\d+/g, '#')
@@ -52,16 +59,14 @@ async function many(from: number, count: number): Promise<boolean> {
       `${sums.events} events, ${tookMs} ms`,
   )
   console.log(`calls ended: ${JSON.stringify(codes)}`)
-  for (const [kind, seeds] of Object.entries(failures)) {
-    console.log(`${seeds.length} x ${kind}: seeds ${seeds.slice(0, 8).join(', ')}`)
+  for (const [kind, found] of Object.entries(failures)) {
+    console.log(`${found.length} x ${kind}: seeds ${found.slice(0, 8).join(', ')}`)
   }
-  return sums.failed === 0
+  return Object.keys(failures).length === 0
 }
 
-if (values.seed !== undefined) {
-  const result = await simulate(Number(values.seed), { packets: values.packets, sabotage: values.sabotage })
-  report(result, Number.POSITIVE_INFINITY)
-  process.exitCode = result.violation === undefined ? 0 : 1
-} else {
-  process.exitCode = (await many(Number(values.from), Number(values.seeds))) ? 0 : 1
-}
+const named = values.seed?.split(',').map(Number)
+const from = Number(values.from)
+const all = named ?? Array.from({ length: Number(values.seeds) }, (_, i) => from + i)
+const holds = named?.length === 1 ? await tell(named[0]!, Number.POSITIVE_INFINITY) : await many(all)
+process.exitCode = holds ? 0 : 1

@@ -123,7 +123,8 @@ export class SimNetwork {
   onPacket: ((link: Link, way: '>' | '<', text: string) => void) | undefined
   readonly #hosts = new Map<number, Host>()
   readonly #real = net.createConnection
-  #links = 0
+  /** How many connections there have been. */
+  links = 0
 
   constructor(time: VirtualTime, random: Random) {
     this.time = time
@@ -158,7 +159,7 @@ export class SimNetwork {
       this.time.after(0.1, () => socket.destroy(systemError('ECONNREFUSED')))
       return socket
     }
-    const link = new Link(this, this.#links++, { host: ip, port }, host, socket)
+    const link = new Link(this, this.links++, { host: ip, port }, host, socket)
     socket.link = link
     this.open.add(link)
     const knock = () => {

@@ -6,7 +6,7 @@ import type { VirtualTime } from './virtual-time.js'
 import { encode, OK, QUEUED, type Reply, takeCommands } from './wire.js'
 
 /** Refusals that a node in trouble gives to what it does not execute. */
-export type Trouble = 'LOADING' | 'BUSY' | 'MASTERDOWN' | 'NOREPLICAS'
+export type Trouble = 'LOADING' | 'BUSY' | 'MASTERDOWN' | 'NOREPLICAS' | 'READONLY'
 
 export interface NodeParts {
   readonly time: VirtualTime
@@ -34,6 +34,8 @@ export class SimNode {
   frozen = false
   /** Chance that a reply is cut in the middle by a reset, or that a connection is reset before or after a command. */
   cutChance = 0
+  /** What comes after what was cut: a reset, the end of the stream, or nothing on this connection any more. */
+  cutsBy: 'reset' | 'end' | 'silence' = 'reset'
   /** Every reply is late by up to so much, in ms. */
   replyMs = 0
   /** Ids of the writes in its data set. */
@@ -153,7 +155,19 @@ export class NodeClient implements ServerEnd {
       }
       this.#send(reply)
     }
-    if (cut) this.reset()
+    if (cut) this.#cut()
+  }
+
+  #cut(): void {
+    const { cutsBy } = this.#node
+    if (cutsBy === 'reset') this.reset()
+    else if (cutsBy === 'end') this.#link.end()
+    else {
+      // As soon as the piece is there.
+      this.#parts.time.after(1, () => {
+        this.#link.silent = true
+      })
+    }
   }
 
   /** The node is no master any more: a command that waits for an element has not run. */
@@ -219,7 +233,8 @@ export class NodeClient implements ServerEnd {
     if (trouble === 'MASTERDOWN' && role === 'slave')
       return new Error("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.")
     if (!WRITES.has(verb)) return undefined
-    if (role === 'slave') return new Error("READONLY You can't write against a read only replica.")
+    if (role === 'slave' || trouble === 'READONLY')
+      return new Error("READONLY You can't write against a read only replica.")
     if (trouble === 'NOREPLICAS') return new Error('NOREPLICAS Not enough good replicas to write.')
     return undefined
   }

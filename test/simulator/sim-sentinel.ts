@@ -24,7 +24,11 @@ export class SimSentinel {
   frozen = false
   /** Answers with any node of the shard, at an epoch of before. */
   lies = false
+  /** Knows no master and no peer. */
+  forgets = false
   answerMs = 0
+  /** The switches it has published. */
+  readonly told: string[] = []
   readonly time: VirtualTime
   readonly random: Random
 
@@ -39,6 +43,12 @@ export class SimSentinel {
 
   get up(): boolean {
     return this.host.accept !== undefined
+  }
+
+  /** It leads a failover now: of that it alone knows. */
+  get leads(): boolean {
+    for (const { inProgress } of this.views.values()) if (inProgress) return true
+    return false
   }
 
   start(): void {
@@ -59,6 +69,7 @@ export class SimSentinel {
   /** A message to whoever listens: it may be lost, late or doubled. */
   publish(channel: string, message: string): void {
     if (!this.up || this.frozen) return
+    if (channel === '+switch-master' && this.told.length < 10) this.told.push(message)
     for (const client of this.clients) {
       if (!client.subscribed || this.random.chance(0.1)) continue
       const copies = this.random.chance(0.1) ? 2 : 1
@@ -78,9 +89,9 @@ export class SimSentinel {
       case 'MYID':
         return this.runId
       case 'SENTINELS':
-        return this.peers.map((peer) => instance(peer.address, 'sentinel', undefined, peer.runId))
+        return (this.forgets ? [] : this.peers).map((peer) => instance(peer.address, 'sentinel', undefined, peer.runId))
     }
-    const view = this.views.get(name)
+    const view = this.forgets ? undefined : this.views.get(name)
     if (view === undefined) return sub.toUpperCase() === 'GET-MASTER-ADDR-BY-NAME' ? null : noSuchMaster()
     const group = this.groups.get(name)!
     const master = this.lies ? this.random.pick(group) : view.master

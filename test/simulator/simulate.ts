@@ -5,6 +5,7 @@ import { breakThings } from './faults.js'
 import { Invariants } from './invariants.js'
 import { Ledger } from './ledger.js'
 import { SimNetwork } from './network.js'
+import { chooseOptions, WIDE_FROM } from './options.js'
 import { Random } from './random.js'
 import { VirtualTime } from './virtual-time.js'
 import { Workload } from './workload.js'
@@ -29,13 +30,19 @@ const RECOVERY_MS = 6_000
 const CALM_MS = 500
 
 /**
- * One run: a world, a pool, callers and faults, all drawn from the seed. Nothing of it is left behind. With `sabotage` the
- * pool repeats writes that may have run: the books must show it.
+ * One run: a world, a pool, callers and faults, all drawn from the seed. Nothing of it is left behind. It tells its steps with
+ * `trace`, every packet too with `packets`. With `sabotage` the pool repeats writes that may have run: the books must show it.
  */
-export async function simulate(seed: number, { packets = false, sabotage = false } = {}): Promise<SimulationResult> {
+export async function simulate(
+  seed: number,
+  { trace: tells = false, packets = false, sabotage = false } = {},
+): Promise<SimulationResult> {
   const random = new Random(seed)
-  const time = new VirtualTime()
-  const ledger = new Ledger(time)
+  const time = new VirtualTime(tells)
+  const ledger = new Ledger(time, tells)
+  const { stackTraceLimit } = Error
+  // Errors are most of what a run makes, and nobody reads where.
+  if (!tells) Error.stackTraceLimit = 0
   const onRejection = (reason: unknown) => ledger.broken(`unhandled rejection: ${(reason as Error)?.stack ?? reason}`)
   process.on('unhandledRejection', onRejection)
   process.on('uncaughtException', onRejection)
@@ -49,7 +56,7 @@ export async function simulate(seed: number, { packets = false, sabotage = false
   }
   const counts = { failovers: 0 }
   try {
-    await new Simulation(random, time, ledger, network, counts, sabotage).run()
+    await new Simulation({ random, time, ledger, network, counts, sabotage, wide: seed >= WIDE_FROM }).run()
   } catch (error) {
     ledger.broken(`the run itself failed: ${(error as Error).stack}`)
   } finally {
@@ -57,6 +64,7 @@ export async function simulate(seed: number, { packets = false, sabotage = false
     time.uninstall()
     process.off('unhandledRejection', onRejection)
     process.off('uncaughtException', onRejection)
+    Error.stackTraceLimit = stackTraceLimit
   }
   const { violation, trace, calls, codes } = ledger
   const { failovers } = counts
@@ -72,7 +80,18 @@ export async function simulate(seed: number, { packets = false, sabotage = false
   }
 }
 
+interface SimulationParts {
+  readonly random: Random
+  readonly time: VirtualTime
+  readonly ledger: Ledger
+  readonly network: SimNetwork
+  readonly counts: { failovers: number }
+  readonly sabotage: boolean
+  readonly wide: boolean
+}
+
 class Simulation {
+  readonly #wide: boolean
   readonly #random: Random
   readonly #time: VirtualTime
   readonly #ledger: Ledger
@@ -85,20 +104,14 @@ class Simulation {
   /** Start and bound of the `close()` under way. */
   #mustBeClosedBy = Number.POSITIVE_INFINITY
 
-  constructor(
-    random: Random,
-    time: VirtualTime,
-    ledger: Ledger,
-    network: SimNetwork,
-    counts: { failovers: number },
-    sabotage: boolean,
-  ) {
+  constructor({ random, time, ledger, network, counts, sabotage, wide }: SimulationParts) {
     this.#random = random
     this.#time = time
     this.#ledger = ledger
     this.#network = network
     this.#world = new World(time, random.fork(), network, ledger)
-    this.#options = chooseOptions(random, this.#world)
+    this.#wide = wide
+    this.#options = chooseOptions(random, this.#world, wide)
     const options = this.#options
     this.#pool = new ShardedSentinelPool(sabotage ? { ...options, retry: 'always' } : options)
     this.#pool.on('failover', () => counts.failovers++)
@@ -122,8 +135,8 @@ class Simulation {
     const connected = this.#connect()
     await this.#until(() => this.#pool.isOpen, 100)
     const callers = Array.from({ length: this.#random.int(2, 6) }, () => this.#load.work())
-    breakThings(this.#world, this.#random.fork(), end)
-    const restless = this.#random.chance(0.3) ? this.#openAndClose(end) : undefined
+    breakThings(this.#world, this.#random.fork(), end, this.#wide)
+    const restless = this.#random.chance(this.#wide ? 0.5 : 0.3) ? this.#openAndClose(end) : undefined
     await this.#until(() => false, end)
     this.#world.heal()
     await this.#settle([connected, restless])
@@ -137,8 +150,12 @@ class Simulation {
     await this.#until(() => false, calmSince + CALM_MS)
     this.#load.stopped = true
     if (!(await this.#settle(callers))) this.#ledger.broken('a caller never ended')
-    await this.#until(() => this.#isAtRest(), this.#time.now + 2_000)
-    this.#invariants.atRest()
+    let unrest: string | undefined
+    const isAtRest = () => {
+      unrest = this.#invariants.unrest()
+      return unrest === undefined
+    }
+    if (!(await this.#until(isAtRest, this.#time.now + 2_000))) this.#ledger.broken(unrest!)
     this.#checkNothingLost(calmSince)
     if (!(await this.#settle([this.#close('close')]))) this.#ledger.broken('the last close() never ended')
     this.#checkNothingLeft()
@@ -165,7 +182,10 @@ class Simulation {
       const closing = this.#close(way)
       if (this.#random.chance(0.3)) void this.#close(this.#random.pick(['close', 'destroy'] as const))
       await closing
-      await this.#connect()
+      const connecting = this.#connect()
+      // It may be closed before it is open.
+      if (this.#wide && this.#random.chance(0.3)) await this.#time.sleep(this.#random.between(0, 20))
+      else await connecting
     }
   }
 
@@ -174,7 +194,7 @@ class Simulation {
     if (way === 'destroy') this.#pool.destroy()
     else {
       // A second call joins the first, with the bound of the first.
-      if (this.#pool.isOpen) this.#mustBeClosedBy = this.#time.now + timeoutMs + 20
+      if (this.#mustBeClosedBy === Number.POSITIVE_INFINITY) this.#mustBeClosedBy = this.#time.now + timeoutMs + 20
       await this.#pool.close({ timeoutMs })
       this.#mustBeClosedBy = Number.POSITIVE_INFINITY
     }
@@ -187,6 +207,10 @@ class Simulation {
   #checkNothingLeft(): void {
     const sockets = [...this.#network.open].map(({ address, name }) => `${address.port} ${name}`)
     if (sockets.length > 0) this.#ledger.broken(`sockets left after close: ${sockets.join(', ')}`)
+    // A call that is still ending may have one of its own, which ends with it.
+    const timers = this.#ledger.open.size > 0 ? 0 : this.#time.pendingOfSubject
+    for (const origin of this.#time.origins) this.#ledger.note(`a timer is left: ${origin}`)
+    if (timers > 0) this.#ledger.broken(`${timers} timers left after close`)
   }
 
   async #until(done: () => boolean, limit: number): Promise<boolean> {
@@ -213,12 +237,6 @@ class Simulation {
 
   async #reconnectIfClosed(): Promise<void> {
     if (!this.#pool.isOpen && !(await this.#settle([this.#connect()]))) this.#ledger.broken('connect() never ended')
-  }
-
-  #isAtRest(): boolean {
-    return this.#pool.stats().shards.every(({ leases: { size, idle, pending }, inFlight }) => {
-      return size === idle && pending === 0 && inFlight === 0
-    })
   }
 
   #standsRight(): boolean {
@@ -248,35 +266,4 @@ class Simulation {
       }
     }
   }
-}
-
-function chooseOptions(random: Random, world: World): PoolOptions {
-  const commandTimeoutMs = random.pick([100, 200, 500, 1_000])
-  const max = random.int(1, 4)
-  return {
-    masters: world.shards.map((shard) => shard.name),
-    sentinels: world.sentinels.slice(0, random.int(1, 3)).map(({ address }) => address),
-    pool: {
-      min: random.int(0, Math.min(1, max)),
-      max,
-      acquireTimeoutMs: random.pick([100, 300, 1_000]),
-      idleTimeoutMs: random.pick([200, 30_000]),
-      maxWaiting: random.pick([3, 10_000]),
-    },
-    client: { RESP: random.pick([2, 3] as const) },
-    sharedConnections: random.pick([1, 1, 2, 3]),
-    commandTimeoutMs,
-    sentinelTimeoutMs: random.pick([30, 100, 300]),
-    connectTimeoutMs: random.pick([50, 200, 1_000]),
-    pollIntervalMs: random.pick([200, 1_000, 10_000]),
-    heartbeatMs: random.pick([100, 400, 5_000]),
-    holdWritesMs: random.pick([0, 100, 500, 2_000]),
-    connectDeadlineMs: random.pick([500, 5_000]),
-    requireAllShards: random.chance(0.7),
-    maxInFlight: random.pick([5, 100_000, 100_000]),
-    retry: random.pick(['safe', 'safe', 'safe', 'never', 'always'] as const),
-    readFrom: random.pick(['master', 'master', 'preferReplica', 'replica'] as const),
-    placementGuard: 'off',
-    leakWarningMs: random.pick([0, 200]),
-  } as PoolOptions
 }

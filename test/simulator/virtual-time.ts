@@ -20,6 +20,9 @@ export class VirtualTime {
   now = 1_000
   events = 0
   readonly #heap: Entry[] = []
+  /** Where each pending timer of the code under test was set, when asked for. */
+  readonly #origins = new Map<Entry, string>()
+  readonly #tellsOrigins: boolean
   #order = 0
   #pending = 0
   #restore: (() => void)[] = []
@@ -27,6 +30,15 @@ export class VirtualTime {
   /** Timers that the code under test has set and that have neither fired nor been cleared. */
   get pendingOfSubject(): number {
     return this.#pending
+  }
+
+  constructor(tellsOrigins = false) {
+    this.#tellsOrigins = tellsOrigins
+  }
+
+  /** Where those timers were set; empty where nobody asked for it. */
+  get origins(): readonly string[] {
+    return [...this.#origins].filter(([entry]) => entry.run !== undefined).map(([, stack]) => stack)
   }
 
   /** For the world: schedules and forgets. */
@@ -43,26 +55,33 @@ export class VirtualTime {
     return new Promise((resolve) => this.after(ms, resolve))
   }
 
-  /** Runs until `done`, or until nothing is left to happen, or until the clock reaches `limit`. True when `done`. */
+  /**
+   * Runs until `done`, or until nothing is left to happen, or until the clock reaches `limit`. True when `done`. One event per
+   * immediate: Node runs all promise jobs and ticks dry before it comes to the next one.
+   */
   async runUntil(done: () => boolean, limit: number, afterEach: () => void): Promise<boolean> {
-    await drained()
-    while (!done()) {
-      if ((this.#heap[0]?.at ?? Number.POSITIVE_INFINITY) > limit) {
-        this.now = Math.max(this.now, limit)
-        return false
-      }
-      const entry = this.#pop()!
+    let ran = false
+    return turns(() => {
+      if (ran) afterEach()
+      ran = false
+      if (done()) return true
+      let entry: Entry | undefined
+      do {
+        if ((this.#heap[0]?.at ?? Number.POSITIVE_INFINITY) > limit) {
+          this.now = Math.max(this.now, limit)
+          return false
+        }
+        entry = this.#pop()!
+      } while (entry.run === undefined)
       const { run } = entry
-      if (run === undefined) continue
       this.now = Math.max(this.now, entry.at)
       this.events++
       entry.run = undefined
       if (entry.owner === 'subject') this.#pending--
+      ran = true
       run()
-      await drained()
-      afterEach()
-    }
-    return true
+      return undefined
+    })
   }
 
   install(seed: number): void {
@@ -74,10 +93,14 @@ export class VirtualTime {
       this.#timer(() => run(...args), Math.max(1, ms), true),
     )
     this.#put(globalThis, 'setImmediate', (run: (...args: unknown[]) => void, ...args: unknown[]) =>
-      this.#timer(() => run(...args), 0, false),
+      // Over before the process could think of ending: no timer that is left.
+      this.#push(this.now, () => run(...args), 'world'),
     )
     const clear = (timer: Timer | undefined) => timer?.close()
-    for (const name of ['clearTimeout', 'clearInterval', 'clearImmediate']) this.#put(globalThis, name, clear)
+    for (const name of ['clearTimeout', 'clearInterval']) this.#put(globalThis, name, clear)
+    this.#put(globalThis, 'clearImmediate', (entry: Entry | undefined) => {
+      if (entry !== undefined) entry.run = undefined
+    })
     this.#put(performance, 'now', () => this.now)
     this.#put(Date, 'now', () => Math.floor(1_700_000_000_000 + this.now))
     this.#put(Math, 'random', () => random.next())
@@ -109,6 +132,7 @@ export class VirtualTime {
         },
         'subject',
       )
+      if (this.#tellsOrigins) this.#origins.set(entry, new Error('set').stack ?? '')
     }
     const close = () => {
       if (entry?.run === undefined) return
@@ -157,16 +181,23 @@ export class VirtualTime {
 
 /** What `setTimeout` gives: as much of Node's as anybody here uses. */
 class Timer {
-  readonly close: () => void
+  readonly #close: () => void
   readonly #again: () => void
+  #cleared = false
 
   constructor(close: () => void, again: () => void) {
-    this.close = close
+    this.#close = close
     this.#again = again
   }
 
+  close(): void {
+    this.#cleared = true
+    this.#close()
+  }
+
+  /** Of one that was cleared it does nothing, as in Node. */
   refresh(): this {
-    this.#again()
+    if (!this.#cleared) this.#again()
     return this
   }
 
@@ -187,7 +218,26 @@ function isBefore(a: Entry, b: Entry): boolean {
   return a.at < b.at || (a.at === b.at && a.order < b.order)
 }
 
-/** Node runs all promise jobs and ticks before it comes to an immediate. */
-function drained(): Promise<void> {
-  return new Promise((resolve) => realImmediate(resolve))
+/** Takes turn after turn until one gives an answer. Many at a time, since each look at the event loop costs more than a turn. */
+function turns<T>(take: () => T | undefined): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let over = false
+    const turn = () => {
+      if (over) return
+      try {
+        const answer = take()
+        if (answer === undefined) return
+        over = true
+        resolve(answer)
+      } catch (error) {
+        over = true
+        reject(error)
+      }
+    }
+    const batch = () => {
+      for (let i = 0; i < 50; i++) realImmediate(turn)
+      realImmediate(() => over || batch())
+    }
+    batch()
+  })
 }

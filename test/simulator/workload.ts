@@ -20,7 +20,7 @@ export class Workload {
   readonly random: Random
   readonly ledger: Ledger
   readonly bounds: WorkloadBounds
-  readonly #time: VirtualTime
+  readonly time: VirtualTime
   stopped = false
   /** False while `connect()` is under way. */
   connected = false
@@ -31,7 +31,7 @@ export class Workload {
     this.random = random
     this.ledger = ledger
     this.bounds = bounds
-    this.#time = time
+    this.time = time
   }
 
   async work(): Promise<void> {
@@ -40,7 +40,7 @@ export class Workload {
       // Ordinary calls more often than the rest, as in life.
       const operation = this.random.chance(0.5) ? OPERATIONS.get! : this.random.pick(operations)
       await operation(this)
-      await this.#time.sleep(this.random.between(0, 25))
+      await this.time.sleep(this.random.between(0, 25))
     }
   }
 
@@ -151,9 +151,8 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     const [key, id] = [load.key(), load.ledger.nextId()]
     const abort = new AbortController()
     const view = load.pool.withCommandOptions({ abortSignal: abort.signal })
-    const timer = setTimeout(() => abort.abort(), load.random.int(1, 40))
+    load.time.after(load.random.int(1, 40), () => abort.abort())
     await load.call('aborted', [id], load.bounds.commandTimeoutMs, Number(id), () => view.incrBy(key, Number(id)))
-    clearTimeout(timer)
   },
   async durable(load) {
     const [key, id] = [load.key(), load.ledger.nextId()]

@@ -20,6 +20,7 @@ const HOST = '127.0.0.1'
 /** The servers of one run, and the story of their failovers as Sentinel would tell it. */
 export class World {
   readonly shards: readonly SimShard[]
+  readonly nodes: readonly SimNode[]
   readonly sentinels: readonly SimSentinel[]
   readonly time: VirtualTime
   readonly random: Random
@@ -27,6 +28,7 @@ export class World {
   readonly ledger: Ledger
   /** No new faults, and what still comes of old ones comes soon. */
   healing = false
+  readonly #byPort: ReadonlyMap<number, SimNode>
 
   constructor(time: VirtualTime, random: Random, network: SimNetwork, ledger: Ledger) {
     this.time = time
@@ -34,6 +36,8 @@ export class World {
     this.network = network
     this.ledger = ledger
     this.shards = Array.from({ length: random.int(1, 3) }, (_, i) => this.#makeShard(i))
+    this.nodes = this.shards.flatMap((shard) => shard.nodes)
+    this.#byPort = new Map(this.nodes.map((node) => [node.address.port, node]))
     this.sentinels = Array.from({ length: 3 }, (_, i) => {
       const port = 26_000 + i
       return new SimSentinel({ host: HOST, port }, network.host(port), time, random.fork())
@@ -47,12 +51,8 @@ export class World {
     }
   }
 
-  get nodes(): readonly SimNode[] {
-    return this.shards.flatMap((shard) => shard.nodes)
-  }
-
   nodeAt(port: number): SimNode | undefined {
-    return this.nodes.find((node) => node.address.port === port)
+    return this.#byPort.get(port)
   }
 
   /**
@@ -67,12 +67,8 @@ export class World {
     const { random, time } = this
     const old = shard.master
     const next = random.pick(candidates)
-    // Who leads has been elected by the others, and knows the present configuration.
-    const informed = this.sentinels.filter(
-      (one) => one.up && !one.frozen && !one.lies && one.views.get(shard.name)!.epoch === shard.epoch,
-    )
-    if (informed.length === 0) return
-    const leader = random.pick(informed)
+    const leader = this.#leaderFor(shard)
+    if (leader === undefined) return
     const about = `${shard.name} ${HOST} ${old.address.port}`
     const slave = `slave ${HOST}:${next.address.port} ${HOST} ${next.address.port} @ ${about}`
     this.ledger.note(`failover of ${shard.name}: ${old.label} -> ${next.label}`)
@@ -92,6 +88,49 @@ export class World {
     }
     if (random.chance(0.8)) leader.publish('+selected-slave', slave)
     time.after(random.between(1, 80), () => this.#promote(shard, next, leader, about))
+  }
+
+  /** One that is elected by the others knows the present configuration. */
+  #leaderFor(shard: SimShard): SimSentinel | undefined {
+    const informed = this.sentinels.filter(
+      (one) => one.up && !one.frozen && !one.lies && !one.forgets && one.views.get(shard.name)!.epoch === shard.epoch,
+    )
+    return informed.length === 0 ? undefined : this.random.pick(informed)
+  }
+
+  /** It is announced, perhaps down to the node that will be the master, and is given up. */
+  abortedFailover(shard: SimShard): void {
+    const leader = shard.failingOver ? undefined : this.#leaderFor(shard)
+    if (leader === undefined) return
+    const { random, time } = this
+    const next = random.pick(shard.nodes.filter((node) => node !== shard.master))
+    const about = `${shard.name} ${HOST} ${shard.master.address.port}`
+    const view = leader.views.get(shard.name)!
+    const reason = random.pick(['not-elected', 'no-good-slave', 'slave-timeout'] as const)
+    this.ledger.note(`failover of ${shard.name} to ${next.label}, to be aborted: ${reason}`)
+    shard.failingOver = true
+    view.inProgress = true
+    leader.publish('+try-failover', `master ${about}`)
+    if (reason === 'slave-timeout') {
+      const { port } = next.address
+      leader.publish('+selected-slave', `slave ${HOST}:${port} ${HOST} ${port} @ ${about}`)
+    }
+    time.after(random.between(5, 600), () => {
+      shard.failingOver = false
+      view.inProgress = false
+      leader.publish(`-failover-abort-${reason}`, `master ${about}`)
+    })
+  }
+
+  /** The sentinel believes what held at first, and learns better after `ms`. */
+  forget(sentinel: SimSentinel, shard: SimShard, ms: number): void {
+    const view = sentinel.views.get(shard.name)!
+    view.master = shard.nodes[0]!
+    view.epoch = 0
+    this.time.after(ms, () => {
+      const about = `${shard.name} ${HOST} ${view.master.address.port}`
+      this.#tell(sentinel, shard, shard.master, shard.epoch, about)
+    })
   }
 
   #promote(shard: SimShard, next: SimNode, leader: SimSentinel, about: string): void {
@@ -129,7 +168,7 @@ export class World {
   #tell(sentinel: SimSentinel, shard: SimShard, master: SimNode, epoch: number, about: string): void {
     const view = sentinel.views.get(shard.name)!
     if (view.epoch >= epoch) return
-    if (!sentinel.up || sentinel.frozen) {
+    if (!sentinel.up || sentinel.frozen || sentinel.forgets) {
       this.time.after(100, () => this.#tell(sentinel, shard, master, epoch, about))
       return
     }
@@ -147,6 +186,7 @@ export class World {
       if (!sentinel.up) sentinel.start()
       sentinel.thaw()
       sentinel.lies = false
+      sentinel.forgets = false
       sentinel.answerMs = 0
     }
     for (const shard of this.shards) for (const node of shard.nodes) this.#healNode(shard, node)
@@ -159,6 +199,7 @@ export class World {
   #healNode(shard: SimShard, node: SimNode): void {
     node.trouble = undefined
     node.cutChance = 0
+    node.cutsBy = 'reset'
     node.replyMs = 0
     if (!node.up) this.restart(shard, node)
     node.thaw()
