@@ -299,7 +299,10 @@ describe('sizes of the exclusive connections', () => {
     const slots = await Promise.all([unit.acquire(), unit.acquire(), unit.acquire()])
     for (const slot of slots) await unit.giveBack(slot, true)
     assert.equal(unit.sockets, 3)
-    const ticking = () => (unit.tick(performance.now()), unit.sockets)
+    const ticking = () => {
+      unit.tick(performance.now())
+      return unit.sockets
+    }
     await until('the eviction', () => ticking() === 1, 3_000)
     for (const stub of stubs) stub.destroy(new Error('CLIENT KILL'))
     await until('the refill', () => ticking() === 1 && unit.picture().idle === 1, 3_000)
