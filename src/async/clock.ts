@@ -14,6 +14,7 @@ export class CoarseClock {
   now = performance.now()
   /** Read for every call: a plain field. */
   asleep = false
+  #sleptAt = Number.NaN
   #wokeAt = this.now
   /** For how long this process itself stood still before the present tick, in ms. */
   stalledMs = 0
@@ -54,10 +55,13 @@ export class CoarseClock {
     return this.now
   }
 
-  /** When a call began that read `now` at its start: one that woke the clock has read when it fell asleep. */
+  /**
+   * When a call began that read `now` at its start: one that woke the clock has read when it fell asleep. Of the last sleep
+   * only: what may be asked about again later reads the real clock.
+   */
   beganAt(now: number): number {
     if (this.asleep) this.refresh()
-    return Math.max(now, this.#wokeAt)
+    return now === this.#sleptAt ? this.#wokeAt : now
   }
 
   /** Resolves at the next tick; never once nobody listens any more, since who waits so keeps no timer going. */
@@ -82,6 +86,7 @@ export class CoarseClock {
     for (const until of this.#listeners.values()) restsUntil = Math.min(restsUntil, until())
     // Short of a few ticks it is not worth it.
     this.asleep = restsUntil > now + 4 * this.tickMs
+    if (this.asleep) this.#sleptAt = now
     // A timer may fire up to a millisecond early, and what is due by then would not be yet.
     this.#arm(now, this.asleep ? Math.min(LONGEST_MS, Math.ceil(restsUntil - now) + 1) : this.tickMs)
   }

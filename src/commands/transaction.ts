@@ -118,7 +118,8 @@ async function transact(
   const scripts = new ScriptWords(router.scripts)
   const batch = [['MULTI'], ...commands.map(({ call }) => scripts.wordsOf(call, call.words)), ['EXEC']]
   const profile: CommandProfile = { name: 'MULTI', readOnly: commands.every(({ call }) => call.profile.readOnly) }
-  const since = shard.clock.now
+  // The real clock: the coarse one may sleep and wake between two of the repeats.
+  const since = performance.now()
   let backoff: Backoff | undefined
   for (;;) {
     const entries = await shard.sendBatch(batch, profile, options, since)

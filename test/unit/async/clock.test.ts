@@ -38,7 +38,7 @@ describe('coarse clock', () => {
   it('sleeps until somebody needs a tick, and is woken by whoever asks for the time', async () => {
     const clock = new CoarseClock(5)
     let ticks = 0
-    let rest = performance.now() + 150
+    let rest = performance.now() + 300
     const stop = clock.onTick(
       () => ticks++,
       () => rest,
@@ -52,6 +52,10 @@ describe('coarse clock', () => {
     assert.equal(clock.asleep, false)
     assert.ok(clock.beganAt(asleepAt) >= before)
     assert.equal(clock.beganAt(before + 60_000), before + 60_000)
+    const awake = performance.now()
+    while (!clock.asleep) await alive()
+    clock.refresh()
+    assert.equal(clock.beganAt(awake), awake, 'a call that slept and woke in between is as old as it is')
     rest = 0
     await alive()
     assert.ok(ticks >= 4, `${ticks} ticks`)
@@ -90,11 +94,17 @@ describe('coarse clock', () => {
     stalls.length = 0
     for (const end = performance.now() + 200; performance.now() < end; );
     await alive()
-    assert.ok(stalls[0]! > 150 && stalls[0]! < 300, `${stalls[0]} ms`)
-    rest = performance.now() + 150
-    stalls.length = 0
-    while (stalls.length < 2) await alive()
-    assert.ok(stalls[1]! < 50, `${stalls[1]} ms`)
+    assert.ok(stalls[0]! > 150, `${stalls[0]} ms`)
+    const sleeps: number[] = []
+    for (let i = 0; i < 5; i++) {
+      stalls.length = 0
+      rest = performance.now() + 100
+      while (!clock.asleep) await alive()
+      while (clock.asleep) await alive()
+      sleeps.push(stalls.at(-1)!)
+    }
+    // A busy machine may be late now and then.
+    assert.ok(Math.min(...sleeps) < 50, `${sleeps} ms`)
     stop()
   })
 
