@@ -191,6 +191,10 @@ export class ConnectionFactory {
     return this.#options.keyPrefix
   }
 
+  get #hasSocketTimeout(): boolean {
+    return (this.#options.socket as { socketTimeout?: number } | undefined)?.socketTimeout !== undefined
+  }
+
   get database(): number {
     return this.#options.database ?? 0
   }
@@ -225,6 +229,9 @@ export class ConnectionFactory {
     try {
       await raw.connect()
       if (connection.cause) throw connection.cause
+      // node-redis leaves its time-out of connecting on the socket, where nobody hears it: each write and read would wind up
+      // that timer, and a second after the last one it would wake an idle process.
+      if (!this.#hasSocketTimeout) wire.socket?.setTimeout(0)
       return connection
     } catch (error) {
       const cause = connection.cause ?? (error as Error)
