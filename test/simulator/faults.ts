@@ -1,6 +1,7 @@
 import { MORE_FAULTS } from './more-faults.js'
 import type { Random } from './random.js'
-import type { SimNode, Trouble } from './sim-node.js'
+import type { Trouble } from './refusals.js'
+import type { SimNode } from './sim-node.js'
 import type { SimSentinel } from './sim-sentinel.js'
 import type { SimShard, World } from './world.js'
 

@@ -113,7 +113,7 @@ export class Invariants {
     if (this.#moved) this.#checkNothingOld()
     if (this.#network.links !== this.#linksSeen) this.#checkSockets()
     // The picture changes with a lease or a connection, far less often than a packet moves.
-    if (++this.#steps % 4 === 0) this.#checkLeases((this.#steps / 4) % shards.length)
+    if (++this.#steps % 8 === 0) this.#checkLeases((this.#steps / 8) % shards.length)
   }
 
   /** With a generation all its connections go, in the same step. */

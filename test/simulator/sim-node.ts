@@ -2,11 +2,9 @@ import type { Address } from '../../src/address.js'
 import type { Ledger } from './ledger.js'
 import type { Host, Link, ServerEnd } from './network.js'
 import type { Random } from './random.js'
+import { refusalOf, type Trouble } from './refusals.js'
 import type { VirtualTime } from './virtual-time.js'
 import { encode, OK, QUEUED, type Reply, takeCommands } from './wire.js'
-
-/** Refusals that a node in trouble gives to what it does not execute. */
-export type Trouble = 'LOADING' | 'BUSY' | 'MASTERDOWN' | 'NOREPLICAS' | 'READONLY'
 
 export interface NodeParts {
   readonly time: VirtualTime
@@ -14,10 +12,6 @@ export interface NodeParts {
   readonly ledger: Ledger
   readonly host: Host
 }
-
-const WRITES = new Set(['SET', 'MSET', 'INCRBY', 'GETSET', 'BLPOP', 'PUBLISH'])
-/** What a server answers in any state, and before anybody has logged in. */
-const ALWAYS = new Set(['HELLO', 'AUTH', 'CLIENT'])
 
 /** A data node: keeps no values, only which writes it has executed; answers so that a reply can be told from any other. */
 export class SimNode {
@@ -194,7 +188,7 @@ export class NodeClient implements ServerEnd {
 
   #answer(words: string[]): Reply | undefined {
     const verb = words[0]!
-    const refusal = this.#refusal(verb)
+    const refusal = refusalOf(this.#node, verb, this.loggedIn)
     if (refusal !== undefined) {
       if (this.#queue !== undefined) this.#dirty ??= refusal
       return refusal
@@ -217,26 +211,9 @@ export class NodeClient implements ServerEnd {
     this.#queue = undefined
     this.#dirty = undefined
     if (dirty !== undefined) return new Error('EXECABORT Transaction discarded because of previous errors.')
-    const refusal = queue.map(([verb]) => this.#refusal(verb!)).find((one) => one !== undefined)
+    const refusal = queue.map(([verb]) => refusalOf(this.#node, verb!, this.loggedIn)).find((one) => one !== undefined)
     if (refusal !== undefined) return new Error(`EXECABORT Transaction discarded because of: ${refusal.message}`)
     return queue.map((words) => this.#run(words) ?? null)
-  }
-
-  /** In Redis's order: login, script, loading, then what the role allows. */
-  #refusal(verb: string): Error | undefined {
-    const { role, trouble } = this.#node
-    if (ALWAYS.has(verb)) return undefined
-    if (!this.loggedIn) return new Error('NOAUTH Authentication required.')
-    if (trouble === 'BUSY') return new Error('BUSY Redis is busy running a script.')
-    if (verb === 'ROLE' || verb === 'INFO') return undefined
-    if (trouble === 'LOADING') return new Error('LOADING Redis is loading the dataset in memory')
-    if (trouble === 'MASTERDOWN' && role === 'slave')
-      return new Error("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.")
-    if (!WRITES.has(verb)) return undefined
-    if (role === 'slave' || trouble === 'READONLY')
-      return new Error("READONLY You can't write against a read only replica.")
-    if (trouble === 'NOREPLICAS') return new Error('NOREPLICAS Not enough good replicas to write.')
-    return undefined
   }
 
   #run(words: string[]): Reply | undefined {
