@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { it } from 'node:test'
+import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
 /** Every report that must be answered: the number after the B. */
@@ -42,4 +42,37 @@ it('every test of this folder is in the table, and carries its ids', () => {
       assert.ok(row?.[3]?.includes(`test/regression/${file}`), `${file} is not in the row of ${id}`)
     }
   }
+})
+
+describe('the reports that were not on the list', () => {
+  const found = readFileSync(`${root}test/regression/README.md`, 'utf8')
+    .split('\n')
+    .filter((line) => /^\| N\d/.test(line))
+    .map((line) => line.split('|').map((cell) => cell.trim()))
+  const tests = readdirSync(`${root}test/regression`).filter((file) => /^N.*\.test\.ts$/.test(file))
+
+  it('are numbered without a gap, and each has a public reference, an outcome, and a test that carries its id', () => {
+    assert.deepEqual(
+      found.map(([, id]) => id),
+      found.map((_, i) => `N${String(i + 1).padStart(3, '0')}`),
+    )
+    assert.ok(found.length >= 40)
+    for (const [, id, reports, what, outcome, test] of found) {
+      for (const report of reports!.split(', ')) assert.match(report, /^[\w.-]+\/[\w.-]+#\d+$/, id)
+      assert.ok(what && outcome, `${id} says nothing`)
+      const file = /^`(test\/regression\/N[\w-]+\.test\.ts)`$/.exec(test!)?.[1]
+      assert.ok(file !== undefined && existsSync(root + file), `${id}: there is no ${test}`)
+      const [first, ...rest] = readFileSync(root + file, 'utf8').split('\n')
+      assert.ok(first!.startsWith('// ') && first!.includes(id!), `${file} does not say on top what ${id} was`)
+      assert.ok(
+        rest.some((line) => line.includes(id!)),
+        `${file} has no test of ${id}`,
+      )
+    }
+  })
+
+  it('name every file that begins with N', () => {
+    const named = found.map(([, , , , , test]) => test)
+    for (const file of tests) assert.ok(named.includes(`\`test/regression/${file}\``), `${file} is in no row`)
+  })
 })
