@@ -66,17 +66,16 @@ export class CommandQueue {
   }
 
   addCommand(words: readonly RedisArgument[], transform?: TransformReply): this {
-    const { router, options, commands } = this[QUEUE]
+    const { router, commands } = this[QUEUE]
     const preserve = (words as { preserve?: unknown }).preserve
     const call = rawCall(router, words, undefined)
-    const typeMapping = router.typeMappingOf(options)
     if (call instanceof Promise) {
-      const queued = call.then((known) => new QueuedCommand(known, transform, preserve, typeMapping))
+      const queued = call.then((known) => QueuedCommand.of(known, transform, preserve))
       // `exec` reports it; a queue that is thrown away must not end the process.
       queued.catch(() => {})
       commands.push(queued)
     } else {
-      commands.push(new QueuedCommand(call, transform, preserve, typeMapping))
+      commands.push(QueuedCommand.of(call, transform, preserve))
     }
     return this
   }
@@ -94,17 +93,22 @@ async function ready(
 
 /** Queues one typed command; the chain goes on. */
 function enqueue(command: Command) {
-  return function (this: CommandQueue, ...args: unknown[]): CommandQueue {
-    const { router, options, commands } = this[QUEUE]
-    const complaint = command.definition === undefined ? command.learn(args) : undefined
-    if (complaint !== undefined) {
-      complaint.catch(() => {})
-      throw badArguments(router, command, args)
+  return function (this: CommandQueue, a?: unknown, b?: unknown, c?: unknown, ...rest: unknown[]): CommandQueue {
+    const { router, commands } = this[QUEUE]
+    // biome-ignore lint/complexity/noArguments: the length alone costs nothing, an array of all arguments would
+    const count = arguments.length
+    if (command.definition === undefined) {
+      const args = [a, b, c, ...rest].slice(0, count)
+      const complaint = command.learn(args)
+      if (complaint !== undefined) {
+        complaint.catch(() => {})
+        throw badArguments(router, command, args)
+      }
     }
-    const parser = command.parse(args, router.keyPrefix)
-    commands.push(
-      new QueuedCommand(command.call(parser), command.transform, parser.preserve, router.typeMappingOf(options)),
-    )
+    const { keyPrefix } = router
+    const parser =
+      count <= 3 ? command.parseFew(count, a, b, c, keyPrefix) : command.parse([a, b, c, ...rest], keyPrefix)
+    commands.push(QueuedCommand.typed(command, parser))
     return this
   }
 }

@@ -20,10 +20,9 @@ import { ScriptWords } from './script-words.js'
 class Share {
   readonly shard: ShardPort
   readonly words: (readonly RedisArgument[])[] = []
-  readonly profiles: CommandProfile[] = []
-  /** Whose command it is: the place of the call, and which part of it. */
+  /** Whose command it is: the place of the call, and for those that are not the first of theirs, which part of it. */
   readonly calls: number[] = []
-  readonly parts: number[] = []
+  readonly parts: (number | undefined)[] = []
   readonly scripts: ScriptWords
   readOnly = true
 
@@ -33,12 +32,10 @@ class Share {
   }
 
   add(queued: QueuedCommand, words: readonly RedisArgument[], call: number, part: number): void {
-    const { profile } = queued.call
-    this.words.push(this.scripts.wordsOf(queued.call, words))
-    this.profiles.push(profile)
+    if (part > 0) this.parts[this.calls.length] = part
+    this.words.push(this.scripts.wordsOf(queued, words))
     this.calls.push(call)
-    this.parts.push(part)
-    if (!profile.readOnly) this.readOnly = false
+    if (!queued.profile.readOnly) this.readOnly = false
   }
 }
 
@@ -69,13 +66,15 @@ export async function execPipeline(
   }
   for (let i = 0; i < queue.length; i++) {
     const queued = queue[i]!
-    const { call } = queued
-    if (mayBlock(call.route, call.words)) throw new UnsupportedCommandError(call.profile.name, NO_WAITING)
-    if (call.route.kind === 'keyed') {
-      shareOf(router.map.sameShard(call.profile.name, call.keys)).add(queued, call.words, i, 0)
+    const { route, words, onlyKey, profile } = queued
+    if (mayBlock(route, words)) throw new UnsupportedCommandError(profile.name, NO_WAITING)
+    if (route.kind === 'keyed') {
+      const { map } = router
+      const shard = onlyKey === undefined ? map.sameShard(profile.name, queued.keys) : map.shardOf(onlyKey)
+      shareOf(shard).add(queued, words, i, 0)
       continue
     }
-    const plan = planCall(router.map, call)
+    const plan = planCall(router.map, queued)
     spreads[i] = { plan, outcomes: [] }
     plan.parts.forEach((part, p) => {
       shareOf(part.shard).add(queued, part.words, i, p)
@@ -84,8 +83,8 @@ export async function execPipeline(
   const replies = new Array<unknown>(queue.length)
   const sending = shares.filter((share) => share !== undefined)
   // A single share is checked where it is sent.
-  if (sending.length > 1) for (const { call } of queue) assertEncodable(call.words)
-  const ends = await Promise.all(sending.map((share) => sendShare(share, options, spreads, replies)))
+  if (sending.length > 1) for (const { words } of queue) assertEncodable(words)
+  const ends = await Promise.all(sending.map((share) => sendShare(share, queue, options, spreads, replies)))
   const lost = ends.find((end) => 'error' in end)
   if (lost !== undefined) {
     throw ends.length === 1 ? (lost as { error: unknown }).error : multiShardFailure('PIPELINE', ends)
@@ -96,6 +95,7 @@ export async function execPipeline(
 /** Sends one shard's share. Resolves with how the whole of it ended: the replies, or what lost them all. */
 async function sendShare(
   share: Share,
+  queue: readonly QueuedCommand[],
   options: CallOptions | undefined,
   spreads: readonly (Spread | undefined)[],
   replies: unknown[],
@@ -106,12 +106,17 @@ async function sendShare(
   try {
     const answers = await shard.sendBatch(share.words, { name: 'PIPELINE', readOnly: share.readOnly }, options)
     for (let i = 0; i < answers.length; i++) {
+      const call = share.calls[i]!
       let answer = answers[i]
       // Refused unexecuted (READONLY…), a command is repeated by itself; any other complaint is its answer.
-      if (answer instanceof ErrorReply) answer = await repeat(share, i, answer, options, since)
-      const spread = spreads[share.calls[i]!]
-      if (spread === undefined) replies[share.calls[i]!] = answer
-      else spread.outcomes[share.parts[i]!] = outcomeOf(spread.plan.parts[share.parts[i]!]!, answer)
+      if (answer instanceof ErrorReply) answer = await repeat(share, i, queue[call]!.profile, answer, options, since)
+      const spread = spreads[call]
+      if (spread === undefined) {
+        replies[call] = answer
+        continue
+      }
+      const part = share.parts[i] ?? 0
+      spread.outcomes[part] = outcomeOf(spread.plan.parts[part]!, answer)
     }
     return { part: wholeOf(share), reply: answers }
   } catch (error) {
@@ -122,12 +127,13 @@ async function sendShare(
 async function repeat(
   share: Share,
   i: number,
+  profile: CommandProfile,
   error: ErrorReply,
   options: CallOptions | undefined,
   since: number,
 ): Promise<unknown> {
   try {
-    return await share.shard.recover(error, share.words[i]!, share.profiles[i]!, options, since)
+    return await share.shard.recover(error, share.words[i]!, profile, options, since)
   } catch (failure) {
     return failure
   }
@@ -155,15 +161,16 @@ function finish(
   options: CallOptions | undefined,
 ): unknown[] {
   const errors: number[] = []
+  const typeMapping = router.typeMappingOf(options)
   for (let i = 0; i < queue.length; i++) {
     const spread = spreads[i]
     try {
       if (spread !== undefined) {
         const joined = joinPlan(spread.plan, spread.outcomes)
-        replies[i] = needsPlainNumbers(spread.plan) ? mapNumbers(joined, router.typeMappingOf(options)) : joined
+        replies[i] = needsPlainNumbers(spread.plan) ? mapNumbers(joined, typeMapping) : joined
       }
       if (replies[i] instanceof Error) errors.push(i)
-      else replies[i] = queue[i]!.transform(replies[i])
+      else replies[i] = queue[i]!.transform(replies[i], typeMapping)
     } catch (error) {
       replies[i] = error
       errors.push(i)

@@ -1,7 +1,14 @@
 import { Backoff } from '../async/backoff.js'
 import { sleep } from '../async/sleep.js'
 import { type KeyLike, UnsupportedCommandError } from '../errors.js'
-import { assertEncodable, ErrorReply, MultiErrorReply, type RedisArgument, WatchError } from '../redis-client.js'
+import {
+  assertEncodable,
+  ErrorReply,
+  MultiErrorReply,
+  type RedisArgument,
+  type TypeMapping,
+  WatchError,
+} from '../redis-client.js'
 import type { CallOptions, CommandProfile, ShardPort } from '../shard/call.js'
 import { classifyFailure } from '../shard/failure.js'
 import type { PartOutcome } from './plan.js'
@@ -23,7 +30,11 @@ export async function execTransaction(
   options: CallOptions | undefined,
 ): Promise<unknown[]> {
   if (router.context.crossShardMulti === 'split') return execSplit(router, queue, options)
-  return transformReplies(queue, await transact(router, oneShard(router, queue), queue, options))
+  return transformReplies(
+    queue,
+    await transact(router, oneShard(router, queue), queue, options),
+    router.typeMappingOf(options),
+  )
 }
 
 /** The shard of all keys of all commands. A transaction without a single key has none. */
@@ -36,8 +47,7 @@ function oneShard(router: Router, queue: readonly QueuedCommand[]): ShardPort {
 }
 
 /** What decides the shard: the keys, or the channel of a publish. Throws for commands that concern more than one shard. */
-function routingKeys({ call }: QueuedCommand): readonly KeyLike[] {
-  const { route, words, keys, profile } = call
+function routingKeys({ route, words, keys, profile }: QueuedCommand): readonly KeyLike[] {
   switch (route.kind) {
     case 'keyed':
     case 'split':
@@ -68,20 +78,24 @@ async function execSplit(
   queue.forEach((queued, i) => {
     const keys = routingKeys(queued) as RedisArgument[]
     if (keys.length === 0) keyless.push(i)
-    else put(groups, router.map.sameShard(queued.call.profile.name, keys), i)
+    else put(groups, router.map.sameShard(queued.profile.name, keys), i)
   })
   const [first] = groups.keys()
   if (first === undefined)
-    return transformReplies(queue, await transact(router, oneShard(router, queue), queue, options))
+    return transformReplies(
+      queue,
+      await transact(router, oneShard(router, queue), queue, options),
+      router.typeMappingOf(options),
+    )
   // A command without a key says the same everywhere; it goes with the first that has one.
   for (const i of keyless) put(groups, first, i)
-  for (const { call } of queue) assertEncodable(call.words)
+  for (const { words } of queue) assertEncodable(words)
   const replies = new Array<unknown>(queue.length)
   const outcomes = await Promise.all(
     [...groups].map(async ([shard, places]): Promise<PartOutcome> => {
       places.sort((a, b) => a - b)
       const commands = places.map((i) => queue[i]!)
-      const part = { shard, words: ['MULTI'], keys: commands.flatMap(({ call }) => call.keys) }
+      const part = { shard, words: ['MULTI'], keys: commands.flatMap(({ keys }) => keys) }
       try {
         const reply = await transact(router, shard, commands, options)
         places.forEach((place, i) => {
@@ -95,7 +109,7 @@ async function execSplit(
   )
   const failed = outcomes.find((outcome) => 'error' in outcome)
   if (failed !== undefined) throw outcomes.length === 1 ? errorOf(failed) : multiShardFailure('MULTI', outcomes)
-  return transformReplies(queue, replies)
+  return transformReplies(queue, replies, router.typeMappingOf(options))
 }
 
 function put(groups: Map<ShardPort, number[]>, shard: ShardPort, place: number): void {
@@ -116,8 +130,8 @@ async function transact(
   options: CallOptions | undefined,
 ): Promise<readonly unknown[]> {
   const scripts = new ScriptWords(router.scripts)
-  const batch = [['MULTI'], ...commands.map(({ call }) => scripts.wordsOf(call, call.words)), ['EXEC']]
-  const profile: CommandProfile = { name: 'MULTI', readOnly: commands.every(({ call }) => call.profile.readOnly) }
+  const batch = [['MULTI'], ...commands.map((queued) => scripts.wordsOf(queued, queued.words)), ['EXEC']]
+  const profile: CommandProfile = { name: 'MULTI', readOnly: commands.every(({ profile }) => profile.readOnly) }
   // The real clock: the coarse one may sleep and wake between two of the repeats.
   const since = performance.now()
   let backoff: Backoff | undefined
@@ -148,7 +162,7 @@ function hasRun(commands: readonly QueuedCommand[], replies: readonly unknown[])
   if (replies.length !== commands.length) return false
   if (!replies.some(isFromNoMaster)) return true
   // A write would not have been queued there, so this is a script's own word for something else.
-  return commands.some(({ call: { facts } }) => facts === undefined || facts.flags.has('write'))
+  return commands.some(({ facts }) => facts === undefined || facts.flags.has('write'))
 }
 
 function isFromNoMaster(reply: unknown): boolean {
@@ -167,14 +181,18 @@ function refusal(entries: readonly unknown[]): unknown {
 }
 
 /** As node-redis: every reply transformed; when some are errors, a MultiErrorReply that holds all of them. */
-export function transformReplies(queue: readonly QueuedCommand[], replies: readonly unknown[]): unknown[] {
+function transformReplies(
+  queue: readonly QueuedCommand[],
+  replies: readonly unknown[],
+  typeMapping: TypeMapping | undefined,
+): unknown[] {
   const errors: number[] = []
   const transformed = replies.map((reply, i) => {
     if (reply instanceof ErrorReply) {
       errors.push(i)
       return reply
     }
-    return queue[i]!.transform(reply)
+    return queue[i]!.transform(reply, typeMapping)
   })
   if (errors.length > 0) throw new MultiErrorReply(transformed as ErrorReply[], errors)
   return transformed
