@@ -19,6 +19,8 @@ export interface CallOptions {
   readonly abortSignal?: AbortSignal | undefined
   /** Deadline of this call in ms; 0 means none. Costs a timer, unlike the pool's `commandTimeoutMs`. */
   readonly timeoutMs?: number | undefined
+  /** When the call was made, as `performance.now()` has it, where it has waited before it came to its shard. */
+  readonly since?: number | undefined
   readonly retry?: RetryPolicy | undefined
   readonly readFrom?: ReadFrom | undefined
   /** Writes resolve only when so many replicas have them (`withReplicaAck`). */

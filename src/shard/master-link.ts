@@ -1,17 +1,18 @@
 /* A little longer than most: the state, what moves it, and what a move does belong in one place. */
 import { type Address, addressKey, sameAddress } from '../address.js'
-import { Backoff } from '../async/backoff.js'
 import type { CoarseClock } from '../async/clock.js'
 import { sleep } from '../async/sleep.js'
 import { PoolClosedError, ShardUnavailableError } from '../errors.js'
 import type { RebuildReason, ShardState } from '../events.js'
 import type { Settings } from '../options.js'
-import { type Connection, type ConnectionFactory, isSameServer, type RedisArgument } from '../redis-client.js'
-import { connectMaster, type MasterSource, type VerifiedMaster } from '../sentinel/index.js'
+import { type ConnectionFactory, isSameServer } from '../redis-client.js'
+import type { MasterSource, VerifiedMaster } from '../sentinel/index.js'
 import type { CommandProfile } from './call.js'
 import { Rebuilder, type Trigger } from './rebuild.js'
 import { RoundTrips } from './round-trips.js'
-import { SharedConnection } from './shared-connection.js'
+import type { SharedConnection } from './shared-connection.js'
+import { SharedSet } from './shared-set.js'
+import { SlowLane } from './slow-lane.js'
 import { nextState, type ShardSignal } from './states.js'
 import { WaitingRoom } from './waiting-room.js'
 
@@ -43,11 +44,10 @@ export interface MasterLinkSettings {
   answered(): number
 }
 
-const PING: readonly RedisArgument[] = ['PING']
-/** Between two tries to open a further shared connection. */
-const MORE_BACKOFF = { minMs: 50, maxMs: 2_000 } as const
 /** A master that was verified so short a time ago is not asked again because one call timed out, in ms. */
 const SUSPECT_PAUSE_MS = 500
+/** A server that could not answer for a while answers all connections at once: so long the suspected one may take, in ms. */
+const SIGN_GRACE_MS = 100
 
 /**
  * The link of one shard to its verified master: the shared connections, the state machine, and the single-flight rebuild
@@ -58,17 +58,15 @@ export class MasterLink {
   open: SharedConnection | undefined
   /** How long the master takes to answer. */
   readonly roundTrips = new RoundTrips()
-  readonly #name: string
+  /** For calls that may take longer than `commandTimeoutMs`. */
+  readonly slow: SlowLane
   readonly #settings: Settings
-  readonly #factory: ConnectionFactory
   readonly #clock: CoarseClock
   readonly #listener: LinkListener
-  readonly #answered: () => number
   readonly #rebuilder: Rebuilder
   readonly #room: WaitingRoom
+  readonly #shared: SharedSet
   #state: ShardState = 'connecting'
-  #shared: SharedConnection[] = []
-  #turn = 0
   #address: Address | undefined
   /** Other spellings of `#address` that proved to lead to the same server, as keys. */
   readonly #spellings = new Set<string>()
@@ -76,28 +74,31 @@ export class MasterLink {
   #generation = 0
   #verifiedAt = 0
   #holdUntil = Number.POSITIVE_INFINITY
-  /** Ends with the generation: what is still being opened for it is given up, for nothing more is sent to the old node (R9). */
-  #era = new AbortController()
   #down: { readonly at: number; readonly reason: RebuildReason } | undefined
   #lastError: Error | undefined
 
   constructor(options: MasterLinkSettings) {
     const { name, settings } = options
-    this.#name = name
     this.#settings = settings
-    this.#factory = options.factory
     this.#clock = options.clock
     this.#listener = options.listener
-    this.#answered = options.answered
+    this.#shared = new SharedSet({
+      ...options,
+      onLost: (shared, cause) => this.lost(shared.timedOut ? 'call-timeout' : 'connection-lost', cause),
+      onLate: () => this.#rebuilder.trigger({ reason: 'call-timeout' }),
+      onRoundTrip: (ms) => this.roundTrips.add(ms),
+    })
+    this.slow = new SlowLane({ ...options, link: this })
     this.#rebuilder = new Rebuilder({
       masterName: name,
       source: options.source,
       attemptTimeoutMs: settings.connectTimeoutMs + 2 * settings.sentinelTimeoutMs,
+      beforeVerified: (verified, signal) => this.#awaitSign(verified, signal),
       onVerified: (verified, trigger, startedAt) => this.#adopt(verified, trigger, startedAt),
       onFailed: (error) => {
         this.#lastError = error
         this.#listener.onAttemptFailed(error)
-        return this.#state !== 'ready' || this.#shared.some((shared) => shared.late)
+        return this.#state !== 'ready' || this.#shared.late || this.slow.late
       },
     })
     this.#room = new WaitingRoom({
@@ -134,11 +135,11 @@ export class MasterLink {
   }
 
   get waiting(): number {
-    return this.#room.size
+    return this.#room.size + this.slow.waiting
   }
 
   get sockets(): number {
-    return this.#shared.filter((shared) => !shared.connection.ended).length
+    return this.#shared.sockets + this.slow.sockets
   }
 
   /** For how long the shard has been without a usable connection, in ms; 0 while it has one. */
@@ -153,10 +154,7 @@ export class MasterLink {
   /** A connection this command may use now, or undefined when it has to wait. */
   usable(profile: CommandProfile): SharedConnection | undefined {
     if (this.#state !== 'ready' && !(this.#state === 'holding' && profile.readOnly)) return undefined
-    const shared = this.#shared
-    if (shared.length < 2) return shared[0]
-    this.#turn = (this.#turn + 1) % shared.length
-    return shared[this.#turn]
+    return this.#shared.next()
   }
 
   /** The same, waiting for it until `deadline` at the longest. @throws ShardUnavailableError, PoolClosedError */
@@ -218,16 +216,15 @@ export class MasterLink {
   /** Called by the coarse clock. */
   tick(now: number): void {
     this.#room.sweep(now)
-    for (const shared of this.#shared) shared.tick(now, this.#clock.stalledMs)
+    this.#shared.tick(now)
+    this.slow.tick(now)
     if (this.#state === 'holding' && now >= this.#holdUntil) this.#signal('over')
   }
 
   /** Until when no tick is needed, unless a call comes; 0 while something may be due at any of them. */
   restsUntil(): number {
     if (this.#state !== 'ready' || this.#room.size > 0) return 0
-    let until = Number.POSITIVE_INFINITY
-    for (const shared of this.#shared) until = Math.min(until, shared.restsUntil())
-    return until
+    return Math.min(this.#shared.restsUntil(), this.slow.restsUntil())
   }
 
   /** A call on `shared` ran out of time: is it the connection, or only a slow command? */
@@ -240,22 +237,22 @@ export class MasterLink {
 
   /** The login of the connections is no longer good; what was sent before `sentAt` may be from the ones before. */
   loginLost(cause: Error): void {
-    for (const shared of [...this.#shared]) shared.destroy(cause)
+    this.slow.destroyConnection(cause)
+    this.#shared.destroyAll(cause)
   }
 
-  /** Resolves when all that was sent before has been answered or lost: Redis answers in order. */
-  async flushed(): Promise<void> {
-    await Promise.all(this.#shared.map((shared) => shared.connection.send(PING).catch(() => {})))
+  /** Resolves when all that was sent before on the shared connections has been answered or lost. */
+  flushed(): Promise<void> {
+    return this.#shared.flushed()
   }
 
   close(cause: Error): void {
     if (this.#state === 'closed') return
     this.#signal('close')
-    this.#era.abort(cause)
     this.#rebuilder.stop()
     this.#room.fail(new PoolClosedError())
-    for (const shared of this.#shared) shared.destroy(cause)
-    this.#shared = []
+    this.slow.close(new PoolClosedError())
+    this.#shared.close(cause)
   }
 
   #hold(): void {
@@ -268,7 +265,7 @@ export class MasterLink {
     const next = nextState(this.#state, signal)
     if (next === this.#state) return
     this.#state = next
-    this.open = next === 'ready' && this.#shared.length === 1 ? this.#shared[0] : undefined
+    this.open = next === 'ready' ? this.#shared.only : undefined
     if (next === 'ready') {
       this.#room.open()
       this.#listener.onReady()
@@ -283,11 +280,12 @@ export class MasterLink {
     }
     this.#lastError = undefined
     this.#learnSpelling(verified)
-    if (this.#isHere(verified.address) && this.#stands()) {
+    if (this.#isHere(verified.address) && this.#shared.stands) {
       verified.connection.destroy()
       this.#configEpoch = verified.configEpoch ?? this.#configEpoch
       this.#down = undefined
       this.#verifiedAt = this.#clock.refresh()
+      this.slow.serverAnswers()
       this.#signal('verified')
       return false
     }
@@ -303,36 +301,36 @@ export class MasterLink {
   /** A name in place of an IP, or the other way round, is no new master. Ended connections still tell where they led. */
   #learnSpelling({ address, connection }: VerifiedMaster): void {
     if (this.#isHere(address)) return
-    if (this.#shared.some((shared) => isSameServer(shared.connection, connection))) {
+    if (this.#shared.connections.some((shared) => isSameServer(shared, connection))) {
       this.#spellings.add(addressKey(address))
     }
   }
 
-  /** Whether every shared connection is alive. One that is slow is; one whose sign of life is late by now is not. */
-  #stands(): boolean {
-    return this.#shared.length > 0 && this.#shared.every((shared) => !shared.connection.ended && !shared.late)
+  /**
+   * A long script, or a stop, kept the server from answering anybody, and the fresh connection's answer may be read before
+   * those of the suspected ones, which came at the same time: they get a moment to show that they are alive.
+   */
+  #awaitSign(verified: VerifiedMaster, signal: AbortSignal): Promise<void> | undefined {
+    if (!this.#isHere(verified.address) || !(this.#shared.late || this.slow.late)) return undefined
+    return sleep(SIGN_GRACE_MS, signal).catch(() => {})
   }
 
   #retarget(verified: VerifiedMaster, trigger: Trigger, startedAt: number): void {
     const from = this.#address
     const to = from !== undefined && this.#isHere(verified.address) ? from : verified.address
-    const old = this.#shared
     const since = this.#down ?? { at: startedAt, reason: trigger.reason }
     this.#down = undefined
+    const cause = new Error('the shard has a new master')
     this.#generation++
-    this.#era.abort(new Error('the shard has a new master'))
-    this.#era = new AbortController()
     this.#address = to
     this.#spellings.clear()
     this.#configEpoch = verified.configEpoch
     this.#verifiedAt = this.#clock.refresh()
-    this.#shared = [this.#share(verified.connection)]
-    this.open = undefined
     this.#state = nextState(this.#state, 'verified')
-    if (this.#settings.sharedConnections === 1) this.open = this.#shared[0]
-    else void this.#openMore()
     // From here on nothing more is sent to the old node (R9): its connections are cut before a waiting call goes on.
-    for (const shared of old) shared.destroy(new Error('the shard has a new master'))
+    this.#shared.renew(verified.connection, to, this.#generation, cause)
+    this.open = this.#settings.sharedConnections === 1 ? this.#shared.only : undefined
+    this.slow.renew(from !== undefined && sameAddress(from, to), cause)
     this.#listener.onRetarget({
       from,
       to,
@@ -345,43 +343,5 @@ export class MasterLink {
     this.#listener.onReady()
     // It may have ended between the proof and now.
     if (verified.connection.ended) this.lost('connection-lost', verified.connection.cause!)
-  }
-
-  #share(connection: Connection): SharedConnection {
-    const generation = this.#generation
-    return new SharedConnection(connection, this.#clock.refresh(), {
-      generation,
-      commandTimeoutMs: this.#settings.commandTimeoutMs,
-      heartbeatMs: this.#settings.heartbeatMs,
-      tickMs: this.#clock.tickMs,
-      onLost: (shared, cause) => {
-        if (generation !== this.#generation || !this.#shared.includes(shared)) return
-        this.lost(shared.timedOut ? 'call-timeout' : 'connection-lost', cause)
-      },
-      answered: this.#answered,
-      onLate: () => this.#rebuilder.trigger({ reason: 'call-timeout' }),
-      onRoundTrip: (ms) => this.roundTrips.add(ms),
-    })
-  }
-
-  /** The second and further shared connections, one after another; the first serves meanwhile. */
-  async #openMore(): Promise<void> {
-    const { sharedConnections, connectTimeoutMs, name } = this.#settings
-    const { signal } = this.#era
-    const backoff = new Backoff(MORE_BACKOFF)
-    while (!signal.aborted && this.#shared.length < sharedConnections) {
-      const address = this.#address!
-      const opened = await connectMaster({
-        masterName: this.#name,
-        factory: this.#factory,
-        address,
-        connectionName: `${name}:${this.#name}:shared`,
-        timeoutMs: connectTimeoutMs,
-        signal,
-      }).catch(() => undefined)
-      if (opened === undefined) await sleep(backoff.next(), signal).catch(() => {})
-      else if (signal.aborted) opened.destroy()
-      else this.#shared.push(this.#share(opened))
-    }
   }
 }

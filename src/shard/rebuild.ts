@@ -22,6 +22,8 @@ export interface RebuilderSettings {
   readonly source: MasterSource
   /** Bound of one attempt, in ms. */
   readonly attemptTimeoutMs: number
+  /** What there is to wait for before a verified master is taken over; bounded by the callee, and never rejects. */
+  beforeVerified?(verified: VerifiedMaster, signal: AbortSignal): Promise<void> | undefined
   /** Takes over the verified master; the connection is the callee's from then on. True when it is in use now. */
   onVerified(verified: VerifiedMaster, trigger: Trigger, startedAt: number): boolean
   /** One attempt failed. False ends the run: the shard can do without. */
@@ -106,6 +108,10 @@ export class Rebuilder {
       const abort = new AbortController()
       this.#attempt = { trigger, abort }
       const outcome = await this.#try(trigger, abort.signal)
+      if (!(outcome instanceof Error)) {
+        const before = this.#settings.beforeVerified?.(outcome, abort.signal)
+        if (before !== undefined) await before
+      }
       const newer = this.#newer
       this.#newer = undefined
       if (this.#stop.signal.aborted) {

@@ -2,7 +2,10 @@ import { type Connection, ErrorReply, type RedisArgument, type SendOptions } fro
 
 export interface SharedConnectionSettings {
   readonly generation: number
-  /** Deadline of a call in ms; 0: calls have none, and only the heartbeat watches the connection. */
+  /**
+   * Deadline of a call in ms. 0: calls have none, and no silence ends the connection by itself, since a long script keeps
+   * the server silent too; `onLate` tells of it, and whoever hears that must find out.
+   */
   readonly commandTimeoutMs: number
   /** A quiet connection is asked for a sign of life this often, in ms, and all of a process at the same moment. */
   readonly heartbeatMs: number
@@ -58,9 +61,10 @@ export class SharedConnection {
     this.generation = settings.generation
     this.#connection = connection
     this.#settings = settings
-    const timeout = settings.commandTimeoutMs > 0 ? settings.commandTimeoutMs : settings.heartbeatMs
-    this.#fenceMs = Math.min(250, timeout / 4)
-    this.#overdueMs = Math.max(settings.tickMs, timeout - this.#fenceMs - settings.tickMs)
+    const { commandTimeoutMs, heartbeatMs, tickMs } = settings
+    this.#fenceMs = Math.min(250, (commandTimeoutMs || heartbeatMs) / 4)
+    const overdueMs = commandTimeoutMs - this.#fenceMs - tickMs
+    this.#overdueMs = commandTimeoutMs > 0 ? Math.max(tickMs, overdueMs) : Number.POSITIVE_INFINITY
     this.#lateMs = Math.min(500, this.#overdueMs / 2)
     this.#lastFence = now
     this.#lastSign = now
@@ -74,6 +78,11 @@ export class SharedConnection {
   /** True when a sign of life is late right now: the connection is suspicious, and replaced if the server answers elsewhere. */
   get late(): boolean {
     return this.#lateReported
+  }
+
+  /** True when all that was sent has been answered. */
+  get quiet(): boolean {
+    return this.#fences.length === 0 && this.sent === this.#sentAtFence
   }
 
   /** True when the connection was given up because a call reached its deadline. */
@@ -105,7 +114,7 @@ export class SharedConnection {
       }
     }
     const due = this.sent !== this.#sentAtFence ? now - this.#lastFence >= this.#fenceMs : now >= this.#nextBeat()
-    if (due) this.#fence(now)
+    if (due && this.#needsFence()) this.#fence(now)
   }
 
   /** Until when it needs no tick, unless something is sent; 0: it needs the next one. */
@@ -137,6 +146,12 @@ export class SharedConnection {
     if (!moves) return
     this.#lastSign = now
     this.#lateReported = false
+  }
+
+  /** Without a deadline one that is on its way is enough: they would gather for as long as nothing is answered. */
+  #needsFence(): boolean {
+    const hasDeadline = this.#overdueMs !== Number.POSITIVE_INFINITY
+    return hasDeadline || this.#fences.length === 0 || this.#sentAtFence === NEVER
   }
 
   #fence(now: number): void {

@@ -14,8 +14,14 @@ export class FakeRedis {
   refusesAll = false
   /** Answers nothing more, on connections old and new; what comes is still read. */
   silent = false
+  /** Commands that are executed and never answered, nor is what comes after them on their connection. */
+  readonly mute = new Set<string>()
+  readonly #muted = new WeakSet<FakeConnection>()
   /** Data commands are executed, and their answer is cut off after so many bytes by a reset. */
   breaksAfter: number | undefined
+  /** `EVAL <ms>` keeps it from answering anybody for so long; from so many ms on it says BUSY meanwhile, as Redis does. */
+  busyReplyAfterMs = Number.POSITIVE_INFINITY
+  #script: { readonly since: number; readonly held: [string[], FakeConnection][] } | undefined
 
   static async listen(role: 'master' | 'slave' = 'master'): Promise<FakeRedis> {
     const redis = new FakeRedis()
@@ -42,16 +48,42 @@ export class FakeRedis {
   }
 
   #answer(command: string[], connection: FakeConnection): FakeReply | undefined {
-    if (this.silent) return undefined
+    if (this.silent || this.#muted.has(connection)) return undefined
+    if (this.#script !== undefined) {
+      if (performance.now() - this.#script.since >= this.busyReplyAfterMs) return new Error('BUSY Redis is busy')
+      this.#script.held.push([command, connection])
+      return undefined
+    }
     const [verb] = command as [string, ...string[]]
     const own = verb === 'PING' || verb === 'ROLE'
     if (this.refusal !== undefined && (!own || this.refusesAll)) return new Error(this.refusal)
     if (!own) this.executed.push(command)
+    if (verb === 'EVAL') {
+      this.#run(Number(command[1]), connection)
+      return undefined
+    }
     const reply = this.#execute(command)
+    if (this.mute.has(verb)) {
+      this.#muted.add(connection)
+      return undefined
+    }
     if (own || this.breaksAfter === undefined) return reply
     connection.raw(`$${String(reply).length}\r\n${String(reply)}\r\n`.slice(0, this.breaksAfter))
     setImmediate(() => connection.destroy())
     return undefined
+  }
+
+  #run(ms: number, connection: FakeConnection): void {
+    const held: [string[], FakeConnection][] = []
+    this.#script = { since: performance.now(), held }
+    setTimeout(() => {
+      this.#script = undefined
+      connection.send('done')
+      for (const [command, from] of held) {
+        const reply = this.#answer(command, from)
+        if (reply !== undefined) from.send(reply)
+      }
+    }, ms).unref()
   }
 
   #execute([verb, key, value]: string[]): FakeReply | undefined {

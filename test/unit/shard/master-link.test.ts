@@ -175,9 +175,21 @@ describe('a connection that is slow', () => {
     await until('the suspicion', () => unit.source.questions.length === 2, 3_000)
     assert.equal(unit.first.ended, false)
     await unit.found(A, () => 'answered')
-    assert.equal(unit.first.ended, true)
+    assert.equal(unit.first.ended, false, 'its answer may be read a moment later')
+    await until('its end', () => unit.first.ended)
     assert.equal(await call, 'answered', 'the read is repeated')
     assert.deepEqual(unit.names(), ['reconnect'])
+  })
+
+  it('and answers in the same moment as the server does elsewhere is kept: what it answered is not lost', async () => {
+    const unit = await ready({ commandTimeoutMs: 5_000 })
+    const call = unit.call(SET)
+    await until('the suspicion', () => unit.source.questions.length === 2, 3_000)
+    const proof = await unit.found(A)
+    for (const one of [...unit.first.calls]) one.answer('OK')
+    assert.equal(await call, 'OK')
+    await until('the proof to be given up', () => proof.ended)
+    assert.deepEqual([unit.first.ended, unit.names()], [false, []])
   })
 
   it('while the server answers nobody is kept until the deadline', async () => {
