@@ -1,5 +1,6 @@
 import { type Address, formatAddress, sameAddress } from '../address.js'
 import { Deadline, monotonicNow } from '../async/deadline.js'
+import { sleep } from '../async/sleep.js'
 import {
   MasterUnreachableError,
   RoleMismatchError,
@@ -12,7 +13,7 @@ import { type Answer, type Candidate, decide, distinct } from './decide.js'
 import type { SentinelList } from './list.js'
 import { SentinelPanel } from './panel.js'
 import { usableReplicas } from './replicas.js'
-import { askSelection, selectionGoodMs, UNSEEN } from './selection.js'
+import { askSelection, doubtMs, selectionGoodMs, UNSEEN } from './selection.js'
 import type {
   AttemptRequest,
   FollowRequest,
@@ -125,22 +126,32 @@ export class SentinelResolver implements MasterSource {
 
   async followCandidate(masterName: string, candidate: Address, request: FollowRequest): Promise<VerifiedMaster> {
     let wasSlave = false
-    const startedAt = this.#now()
-    const ask = () =>
-      askSelection(this.#panel, masterName, candidate, this.#verified.get(masterName)?.configEpoch, request)
+    let selection = UNSEEN
     const refused = new AbortController()
     const onAbort = () => refused.abort(request.signal.reason)
     request.signal.throwIfAborted()
     request.signal.addEventListener('abort', onAbort, { once: true })
+    // A forged message must not lead to a master of someone else, or of yesterday.
+    const ask = async () => {
+      const knownEpoch = this.#verified.get(masterName)?.configEpoch
+      selection = await askSelection(this.#panel, masterName, candidate, knownEpoch, request).catch(() => UNSEEN)
+      if (selection.answer === false) refused.abort(notSelected(masterName, candidate))
+    }
+    const startedAt = this.#now()
+    const isLate = () => this.#now() - startedAt > selectionGoodMs
     try {
-      // Asked meanwhile, so it costs no time: a forged message must not lead to a master of someone else, or of yesterday.
-      const confirming = ask().then(
-        (selection) => {
-          if (selection.answer === false) refused.abort(notSelected(masterName, candidate))
-          return selection
-        },
-        () => UNSEEN,
-      )
+      // While it is a replica still, so it costs no time.
+      const asking = ask()
+      const accepts = async () => {
+        await asking
+        // One that says master from the first may be the master before, which is not demoted yet: then a sentinel must name it.
+        // And after a while it may have become master in another failover than the one it was announced for.
+        if (isLate() || !(wasSlave || selection.named)) await ask()
+        refused.signal.throwIfAborted()
+        if (wasSlave || selection.named) return true
+        await sleep(doubtMs, refused.signal)
+        return false
+      }
       const connection = await followUntilMaster({
         ...this.#proof(masterName, candidate),
         timeoutMs: request.timeoutMs,
@@ -149,21 +160,9 @@ export class SentinelResolver implements MasterSource {
         onRole: (role) => {
           if (role === 'slave') wasSlave = true
         },
+        accepts,
       })
-      let { answer, epoch } = await confirming
-      // After so long it may have become master in another failover than the one it was announced for.
-      const late = this.#now() - startedAt > selectionGoodMs
-      if (late && !refused.signal.aborted) {
-        const again = await ask().catch(() => UNSEEN)
-        answer = again.answer ?? answer
-        epoch = again.epoch
-      }
-      if (!(answer ?? wasSlave) || refused.signal.aborted) {
-        connection.destroy()
-        refused.signal.throwIfAborted()
-        throw notSelected(masterName, candidate)
-      }
-      this.#verified.followed(masterName, candidate, epoch, late)
+      this.#verified.followed(masterName, candidate, selection.epoch, isLate())
       return { address: candidate, connection, configEpoch: undefined, namedBy: 'selected-slave' }
     } finally {
       request.signal.removeEventListener('abort', onAbort)

@@ -6,14 +6,19 @@ import type { AttemptRequest } from './source.js'
 export interface Selection {
   /** Undefined where it cannot be seen: denied, or not all of them could be asked. */
   readonly answer: boolean | undefined
+  /** It is the master by now, says one of them. */
+  readonly named: boolean
   /** Of the configuration that the failover ends. */
   readonly epoch: number | undefined
 }
 
-export const UNSEEN: Selection = { answer: undefined, epoch: undefined }
+export const UNSEEN: Selection = { answer: undefined, named: false, epoch: undefined }
 
 /** A selected node becomes master within this, in ms. What was said of it longer ago may have been another failover's. */
 export const selectionGoodMs = 300
+
+/** Between two questions about a node that says master and was never seen to become one, in ms. */
+export const doubtMs = 30
 
 /**
  * Do the sentinels themselves say that a failover goes on and that the candidate belongs to the group, or that it is the
@@ -26,18 +31,22 @@ export async function askSelection(
   knownEpoch: number | undefined,
   request: AttemptRequest,
 ): Promise<Selection> {
-  // A late message of an earlier failover finds a sentinel that is as far behind, and a master not demoted yet.
-  const isOld = ({ configEpoch: epoch }: FailoverView) =>
-    epoch !== undefined && knownEpoch !== undefined && epoch < knownEpoch
   const names = ({ named }: FailoverView) => named !== undefined && sameAddress(named, candidate)
-  const convinces = (view: FailoverView) =>
-    !isOld(view) &&
-    (names(view) ||
-      (view.inProgress === true && view.replicas?.some((replica) => sameAddress(replica, candidate)) === true))
+  // A late message of an earlier failover finds a sentinel that is as far behind, and a master not demoted yet. And one epoch
+  // has one master, which is the one we know.
+  const isOld = (view: FailoverView) => {
+    const { configEpoch: epoch } = view
+    if (epoch === undefined || knownEpoch === undefined) return false
+    return names(view) ? epoch <= knownEpoch : epoch < knownEpoch
+  }
+  const selects = ({ inProgress, replicas }: FailoverView) =>
+    inProgress === true && replicas?.some((replica) => sameAddress(replica, candidate)) === true
+  const convinces = (view: FailoverView) => !isOld(view) && (names(view) || selects(view))
   const { views, complete } = await panel.failover(masterName, convinces, request)
   const witness = views.find(convinces)
+  if (witness === undefined) return { answer: complete ? false : undefined, named: false, epoch: undefined }
+  const named = names(witness)
   // One that names the candidate already says the epoch of the new configuration, which is one later.
-  const later = witness !== undefined && names(witness) ? 1 : 0
-  const epoch = witness?.configEpoch === undefined ? undefined : witness.configEpoch - later
-  return { answer: witness !== undefined || (complete ? false : undefined), epoch }
+  const { configEpoch: epoch } = witness
+  return { answer: true, named, epoch: epoch === undefined ? undefined : epoch - (named ? 1 : 0) }
 }

@@ -40,10 +40,12 @@ export class VerifiedMasters {
   followed(masterName: string, address: Address, replacedEpoch: number | undefined, late: boolean): void {
     const before = this.#known.get(masterName)
     if (before !== undefined && sameAddress(before.address, address)) return
-    // Between the epoch of the master it replaces and the one that will be announced.
-    const known = before?.configEpoch ?? replacedEpoch
-    const unknown = known === undefined || (late && replacedEpoch === undefined)
-    const configEpoch = unknown ? undefined : Math.floor(Math.max(known, replacedEpoch ?? known)) + 0.5
+    // Between the epoch of the master it replaces and the one that will be announced. One that was followed as well and never
+    // announced has a whole one by now, which is the next.
+    const least = before?.configEpoch
+    let configEpoch: number | undefined
+    if (replacedEpoch !== undefined) configEpoch = Math.floor(Math.max(replacedEpoch, least ?? replacedEpoch)) + 0.5
+    else if (least !== undefined && !late) configEpoch = Math.ceil(least) + 0.5
     this.#known.set(masterName, { address, configEpoch, followed: true, since: this.#now() })
   }
 }

@@ -33,6 +33,8 @@ export interface FollowSettings extends ProofSettings {
   readonly intervalMs: number
   /** Each answer. */
   readonly onRole?: ((role: Role['role'] | 'not-yet') => void) | undefined
+  /** Asked when it says master: false when its word does not count yet. */
+  readonly accepts?: (() => Promise<boolean>) | undefined
 }
 
 /** A node is not usable although it answers: `LOADING`, `MASTERDOWN` or `BUSY`. */
@@ -108,7 +110,7 @@ export async function followUntilMaster(settings: FollowSettings): Promise<Conne
       while (!deadline.expired) {
         const answer = await askRole(connection, Math.max(1, deadline.remainingMs), signal)
         settings.onRole?.(answer.role)
-        if (answer.role === 'master') return connection
+        if (answer.role === 'master' && ((await settings.accepts?.()) ?? true)) return connection
         last = new RoleMismatchError(masterName, address, answer.role === 'not-yet' ? answer.reply : answer.role)
         await sleep(Math.min(intervalMs, deadline.remainingMs), signal)
       }

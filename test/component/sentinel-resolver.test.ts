@@ -421,6 +421,25 @@ test('following: one that becomes master in a later failover than the one announ
   assert.equal((await portOf(resolver)).port, c.address.port, 'b is the master of epoch 2, and that is over')
 })
 
+test('following: one that says master from the first is taken when a sentinel names it, as it may be the master before', async (t) => {
+  const [a, b] = [await node(t), await node(t)]
+  const said = { address: a.address, epoch: 2, flags: 'master,failover_in_progress', replicas: [b.address] }
+  const [leader, other] = (await sentinels(t, said, said)) as [FakeSentinel, FakeSentinel]
+  const resolver = makeResolver(t, at([leader, other]))
+  await portOf(resolver)
+  await assert.rejects(resolver.followCandidate('s0', b.address, attempt(200)), { code: 'ROLE_MISMATCH' })
+  await untilNone(b)
+  const following = resolver.followCandidate('s0', b.address, attempt())
+  // An epoch that has its master already names no other.
+  other.masters.set('s0', { ...said, address: b.address })
+  const early = await Promise.race([following.then(() => true), new Promise((resolve) => setTimeout(resolve, 150))])
+  assert.equal(early, undefined)
+  leader.masters.set('s0', { ...said, address: b.address, epoch: 3 })
+  const found = await following
+  found.connection.destroy()
+  assert.equal((await portOf(resolver)).port, b.address.port)
+})
+
 test('following: ends with its time-out when the node never becomes master', async (t) => {
   const [a, b] = [await node(t), await node(t, 'slave')]
   const said = { address: a.address, epoch: 1, flags: 'master,failover_in_progress', replicas: [b.address] }

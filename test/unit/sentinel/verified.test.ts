@@ -49,6 +49,15 @@ describe('the epoch of a followed master', () => {
     assert.equal(masters.get('s0')!.configEpoch, 4.5)
   })
 
+  it('lies above that of another followed one, which it replaces', () => {
+    const masters = knowing(4)
+    masters.followed('s0', at(3), 4, false)
+    masters.followed('s0', at(4), undefined, false)
+    assert.equal(masters.get('s0')!.configEpoch, 5.5)
+    assert.equal(holds(masters, 5), true)
+    assert.equal(holds(masters, 7), false)
+  })
+
   it('becomes the announced one, and it is not younger for it', () => {
     let now = 0
     const masters = new VerifiedMasters(() => now)
