@@ -89,6 +89,7 @@ export class Invariants {
     if (address?.port !== link.address.port) {
       this.#ledger.broken(`${name}: a call was sent to ${node.label} while ${address?.port} is the verified master`)
     }
+    if (!link.saidMaster) this.#ledger.broken(`${name}: a call was sent to ${node.label}, which has proved nothing`)
     watched.generation ??= handle.stats.generation
     const { generation } = watched
     const first = this.#generations.get(link) ?? generation

@@ -50,6 +50,7 @@ async function many(seeds: Iterable<number>): Promise<boolean> {
       if (await tell(seed, 60)) console.log(`seed ${seed} held when it was played again: ${result.violation.message}`)
       return false
     }
+    console.log(`seed ${seed}: ${result.violation.message}`)
     const kind = result.violation.message.split('\n', 1)[0]!.replace(/\d+/g, '#')
     failures[kind] = [...(failures[kind] ?? []), seed]
   }

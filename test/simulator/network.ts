@@ -29,6 +29,8 @@ export class Link {
   name = ''
   /** Packets of this connection are lost for ever and nobody is told: a NAT box forgot it. */
   silent = false
+  /** Its server has said on it that it is a master. */
+  saidMaster = false
   server: ServerEnd | undefined
   readonly #network: SimNetwork
   readonly #host: Host

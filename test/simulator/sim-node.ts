@@ -102,6 +102,8 @@ export class NodeClient implements ServerEnd {
   #dirty: Error | undefined
   #blocked: (() => void) | undefined
   #gone = false
+  /** It has fallen silent in the middle of an answer: nothing comes after it. */
+  #mute = false
   #replyAt = 0
 
   constructor(node: SimNode, link: Link, parts: NodeParts) {
@@ -132,7 +134,7 @@ export class NodeClient implements ServerEnd {
   work(): void {
     const { random } = this.#parts
     let cut = false
-    while (!this.#node.frozen && this.#blocked === undefined && !this.#gone) {
+    while (!this.#node.frozen && this.#blocked === undefined && !this.#gone && !this.#mute) {
       const words = this.#inbox.shift()
       if (words === undefined) break
       cut = this.#node.cutChance > 0 && random.chance(this.#node.cutChance)
@@ -156,12 +158,7 @@ export class NodeClient implements ServerEnd {
     const { cutsBy } = this.#node
     if (cutsBy === 'reset') this.reset()
     else if (cutsBy === 'end') this.#link.end()
-    else {
-      // As soon as the piece is there.
-      this.#parts.time.after(1, () => {
-        this.#link.silent = true
-      })
-    }
+    else this.#mute = true
   }
 
   /** The node is no master any more: a command that waits for an element has not run. */
@@ -229,6 +226,7 @@ export class NodeClient implements ServerEnd {
       case 'PING':
         return 'PONG'
       case 'ROLE':
+        this.#link.saidMaster = node.role === 'master'
         return node.role === 'master' ? ['master', 0, []] : ['slave', '127.0.0.1', 1, 'connected', 0]
       case 'INFO':
         return `# Replication\r\nrole:${node.role}\r\nmaster_link_status:up\r\n`

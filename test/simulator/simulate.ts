@@ -169,6 +169,7 @@ class Simulation {
       this.#ledger.note('connected')
     } catch (error) {
       this.#ledger.note(`connect failed: ${error}`)
+      await this.#time.sleep(0)
       if (!this.#pool.isOpen) this.#checkNothingLeft()
     }
   }
