@@ -57,11 +57,18 @@ export async function connect(core: Core): Promise<void> {
   if (core.ends !== ends) throw new PoolClosedError()
   if (core.state === 'idle') {
     core.state = 'connecting'
-    core.connecting = open(core).finally(() => {
-      core.connecting = undefined
+    // There before the first listener hears of it: a call that is made in a `connect` listener waits like any other.
+    let settle: { resolve(): void; reject(error: unknown): void } | undefined
+    core.connecting = new Promise((resolve, reject) => {
+      settle = { resolve, reject }
     })
     // Calls that wait for it report its failure too; a pool whose `connect()` is not awaited must not kill the process.
     core.connecting.catch(() => {})
+    open(core)
+      .finally(() => {
+        core.connecting = undefined
+      })
+      .then(settle!.resolve, settle!.reject)
   }
   await core.connecting
 }
@@ -193,7 +200,8 @@ function firstFailure(shards: readonly Shard[]): Error {
 
 /**
  * For a call that came before the pool was connected: it waits, but no longer than any call may (R11), and only as many do
- * as may wait for the shards (R12). Resolves with the call's options; a time-out of its own has gone on meanwhile.
+ * as may wait for the shards (R12). Resolves with the call's options, which say since when it has waited: its deadline is
+ * one, from when it was made.
  */
 export async function waitUntilOpen(
   core: Core,
@@ -216,8 +224,7 @@ export async function waitUntilOpen(
   } finally {
     core.waiting--
   }
-  if (!timeoutMs) return options
-  return { ...options, timeoutMs: Math.max(1, Math.ceil(timeoutMs - (performance.now() - since))) }
+  return { typeMapping: core.dataFactory.typeMapping, ...options, since, plain: undefined }
 }
 
 function unavailable({ shards, waiting }: Core, reason: 'no-master' | 'too-many-waiting'): Error {

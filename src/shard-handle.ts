@@ -130,8 +130,9 @@ export class ShardHandle<
     const profile = { name, readOnly: options.readOnly === true }
     const opened = this.#context.open()
     // No turn between where there is nothing to wait for, so that commands keep the order they were called in.
-    const shard = opened instanceof Promise ? await opened : opened
-    return shard.execute(args, profile)
+    if (!(opened instanceof Promise)) return opened.execute(args, profile)
+    const since = performance.now()
+    return (await opened).execute(args, profile, { since })
   }
 }
 

@@ -26,7 +26,7 @@ export async function carryOnLease(
   const { abortSignal: signal } = options ?? {}
   // 0 is the caller's word for none.
   const timeoutMs = options?.timeoutMs || undefined
-  const since = performance.now()
+  const since = options?.since ?? performance.now()
   const lease = await shard.acquire({ timeoutMs, signal }).catch((error: unknown) => {
     throw signal?.aborted === true && error === signal.reason ? new AbortError() : error
   })

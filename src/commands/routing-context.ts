@@ -15,7 +15,7 @@ export interface RoutingContext {
   readonly typeMapping?: TypeMapping | undefined
   /**
    * Undefined while the pool is open. While `connect()` is pending: a promise that resolves when it is done, with the call's
-   * options, whose time-out has less left by then; it rejects at that time-out, the signal, or when too many wait. Before
+   * options, which say since when it has waited; it rejects at the call's time-out, the signal, or when too many wait. Before
    * `connect()` and after `close()`: a promise that rejects with PoolClosedError.
    */
   waitUntilOpen(options: CallOptions | undefined): Promise<CallOptions | undefined> | undefined

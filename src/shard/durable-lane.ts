@@ -122,7 +122,9 @@ export class DurableLane {
     if (batch.length === 0) return lease.release().catch(() => {})
     const deadline = Math.min(...batch.map((write) => write.deadline))
     const left = deadline - performance.now()
-    const replies = batch.map((write) => lease.send(write.args, { typeMapping: write.typeMapping }).catch(asFailure))
+    // Bounded below: the lease's own deadline, which is the pool's, may be shorter than theirs.
+    const send = ({ args, typeMapping }: DurableWrite) => lease.send(args, { typeMapping, timeoutMs: 0 })
+    const replies = batch.map((write) => send(write).catch(asFailure))
     const waitMs = Math.max(1, Math.floor(Math.min(ack.timeoutMs, left)))
     const work = Promise.all([...replies, lease.send(['WAIT', String(ack.replicas), String(waitMs)]).catch(asFailure)])
     try {
