@@ -163,6 +163,8 @@ export class MasterLink {
       const shared = this.usable(profile)
       if (shared !== undefined) return shared
       if (this.#state === 'closed') throw new PoolClosedError()
+      // Who waits is sent away by a tick, and the clock may be asleep.
+      this.#clock.refresh()
       await this.#room.enter(deadline, signal)
     }
   }
