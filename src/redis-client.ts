@@ -112,6 +112,7 @@ export class Connection {
   #bytesQueued = 0
   #listeners: ((cause: Error) => void)[] = []
   #cause: Error | undefined
+  #lost = false
 
   /** Use `ConnectionFactory.open`. */
   constructor(address: Address, raw: RawClient, abort: AbortController, ips: readonly string[], wire: Wire) {
@@ -121,12 +122,17 @@ export class Connection {
     this.#wire = wire
     this.#raw = raw
     this.#abort = abort
-    raw.on('error', (error: Error) => this.destroy(error))
-    raw.on('end', () => this.destroy(new Error('connection closed')))
+    raw.on('error', (error: Error) => this.#ended(error))
+    raw.on('end', () => this.#ended(new Error('connection closed')))
   }
 
   get ended(): boolean {
     return this.#cause !== undefined
+  }
+
+  /** True when the other side, or the network, has ended it, and not we. */
+  get lost(): boolean {
+    return this.#lost
   }
 
   /** Why the connection ended; undefined while it lives. */
@@ -148,6 +154,11 @@ export class Connection {
     this.#bytesRead = socket.bytesRead
     this.#bytesQueued = queued
     return moved
+  }
+
+  #ended(cause: Error): void {
+    if (this.#cause === undefined) this.#lost = true
+    this.destroy(cause)
   }
 
   /** Calls back once, in the same tick as the end; at once when it has ended already. Returns what takes it back. */

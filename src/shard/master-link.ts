@@ -1,6 +1,7 @@
 /* A little longer than most: the state, what moves it, and what a move does belong in one place. */
 import { type Address, addressKey, sameAddress } from '../address.js'
 import type { CoarseClock } from '../async/clock.js'
+import { Pace } from '../async/pace.js'
 import { sleep } from '../async/sleep.js'
 import { PoolClosedError, ShardUnavailableError } from '../errors.js'
 import type { RebuildReason, ShardState } from '../events.js'
@@ -46,6 +47,8 @@ export interface MasterLinkSettings {
 
 /** A master that was verified so short a time ago is not asked again because one call timed out, in ms. */
 const SUSPECT_PAUSE_MS = 500
+/** Of connections that fail, or are lost at once: `pool.max` and so many at once, then so many a second. */
+const OWN_PACE = { more: 4, perSecond: 4 } as const
 /** A server that could not answer for a while answers all connections at once: so long the suspected one may take, in ms. */
 const SIGN_GRACE_MS = 100
 
@@ -58,6 +61,8 @@ export class MasterLink {
   open: SharedConnection | undefined
   /** How long the master takes to answer. */
   readonly roundTrips = new RoundTrips()
+  /** How often leases, subscribers and the slow lane may try to connect in vain. */
+  readonly pace: Pace
   /** For calls that may take longer than `commandTimeoutMs`. */
   readonly slow: SlowLane
   readonly #settings: Settings
@@ -88,6 +93,7 @@ export class MasterLink {
       onLate: () => this.#rebuilder.trigger({ reason: 'call-timeout' }),
       onRoundTrip: (ms) => this.roundTrips.add(ms),
     })
+    this.pace = new Pace({ burst: settings.pool.max + OWN_PACE.more, perSecond: OWN_PACE.perSecond })
     this.slow = new SlowLane({ ...options, link: this })
     this.#rebuilder = new Rebuilder({
       masterName: name,

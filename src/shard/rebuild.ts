@@ -1,8 +1,10 @@
 import { type Address, sameAddress } from '../address.js'
 import { Backoff } from '../async/backoff.js'
+import { Pace } from '../async/pace.js'
 import { sleep } from '../async/sleep.js'
 import type { RebuildReason } from '../events.js'
 import type { MasterSource, VerifiedMaster } from '../sentinel/index.js'
+import { turnOf } from './paced.js'
 
 /** Why a shard's master should be looked for, and what the messenger said about it. */
 export interface Trigger {
@@ -34,6 +36,8 @@ class Superseded extends Error {}
 
 /** Waits between attempts: the first retry is almost at once, since a promoted node is a master within milliseconds. */
 const BACKOFF = { minMs: 10, maxMs: 500 } as const
+/** Attempts at most, whatever triggers them and whatever hints follow each other: a bound on new connections per shard. */
+const PACE = { burst: 10, perSecond: 5 } as const
 /** A connection that is lost again within this time was no success: the waits go on growing, in ms. */
 const STEADY_MS = 1_000
 
@@ -47,6 +51,7 @@ export class Rebuilder {
   #attempt: { readonly trigger: Trigger; readonly abort: AbortController } | undefined
   #newer: Trigger | undefined
   readonly #backoff = new Backoff(BACKOFF)
+  readonly #pace = new Pace(PACE)
   #foundAt = Number.NEGATIVE_INFINITY
   /** Runs since birth, for stats. */
   runs = 0
@@ -142,6 +147,7 @@ export class Rebuilder {
   async #try(trigger: Trigger, signal: AbortSignal): Promise<VerifiedMaster | Error> {
     const { masterName, source, attemptTimeoutMs } = this.#settings
     try {
+      await turnOf(this.#pace, signal)
       if (trigger.candidate !== undefined) {
         const timeoutMs = trigger.followMs ?? attemptTimeoutMs
         return await source.followCandidate(masterName, trigger.candidate, { signal, timeoutMs })

@@ -1,8 +1,10 @@
 import { type Address, addressKey, sameAddress } from '../address.js'
 import type { CoarseClock } from '../async/clock.js'
+import { Pace } from '../async/pace.js'
 import type { Settings } from '../options.js'
 import type { ConnectionFactory } from '../redis-client.js'
 import { askRole, type MasterSource } from '../sentinel/index.js'
+import { turnOf } from './paced.js'
 import { SharedConnection } from './shared-connection.js'
 
 export interface ReplicaSetSettings {
@@ -17,6 +19,8 @@ export interface ReplicaSetSettings {
 
 /** After a failed look a new one is made no sooner than this, in ms: a replica that is down costs a connect each time. */
 const RETRY_MS = 1_000
+/** A look asks every replica and the master on a connection of its own: so many at once, however often sentinels speak of them, then so many a second. */
+const PACE = { burst: 3, perSecond: 2 } as const
 
 /**
  * The replicas of one shard that reads may go to: one shared connection each, taken in turn. Made at the first read that
@@ -32,6 +36,7 @@ export class ReplicaSet {
   #inUse = false
   #looking: Promise<void> | undefined
   #again = false
+  readonly #pace = new Pace(PACE)
   /** After a look that found nobody, reads do not each look again. */
   #emptyUntil = 0
   #nextLookAt = Number.POSITIVE_INFINITY
@@ -127,6 +132,7 @@ export class ReplicaSet {
     const { signal } = this.#abort
     const timeoutMs = settings.connectTimeoutMs + 2 * settings.sentinelTimeoutMs
     try {
+      await turnOf(this.#pace, signal)
       const found = await source.replicas(name, { signal, timeoutMs })
       const wanted = new Set(found.map(addressKey))
       if (this.#settings.serving()) {

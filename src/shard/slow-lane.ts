@@ -1,12 +1,14 @@
 import type { Address } from '../address.js'
 import { Backoff } from '../async/backoff.js'
 import type { CoarseClock } from '../async/clock.js'
+import type { Pace } from '../async/pace.js'
 import { sleep } from '../async/sleep.js'
 import { ShardUnavailableError } from '../errors.js'
 import type { Settings } from '../options.js'
 import type { ConnectionFactory } from '../redis-client.js'
 import { connectMaster } from '../sentinel/index.js'
 import type { CallOptions, CommandProfile } from './call.js'
+import { openPaced } from './paced.js'
 import type { Trigger } from './rebuild.js'
 import { SharedConnection } from './shared-connection.js'
 import { WaitingRoom } from './waiting-room.js'
@@ -20,6 +22,7 @@ export interface SlowLaneSettings {
   readonly link: {
     readonly address: Address | undefined
     readonly generation: number
+    readonly pace: Pace
     usable(profile: CommandProfile): SharedConnection | undefined
     connectionFor(profile: CommandProfile, deadline: number, signal?: AbortSignal): Promise<SharedConnection>
     trigger(trigger: Trigger): void
@@ -155,14 +158,16 @@ export class SlowLane {
     const { generation } = link
     const { signal } = this.#era
     try {
-      const connection = await connectMaster({
-        masterName: name,
-        factory,
-        address: link.address!,
-        connectionName: `${settings.name}:${name}:slow`,
-        timeoutMs: settings.connectTimeoutMs,
-        signal,
-      })
+      const connection = await openPaced(link.pace, signal, () =>
+        connectMaster({
+          masterName: name,
+          factory,
+          address: link.address!,
+          connectionName: `${settings.name}:${name}:slow`,
+          timeoutMs: settings.connectTimeoutMs,
+          signal,
+        }),
+      )
       if (signal.aborted || connection.ended) {
         connection.destroy()
         return false

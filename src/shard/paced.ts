@@ -1,0 +1,33 @@
+import type { Pace } from '../async/pace.js'
+import { sleep } from '../async/sleep.js'
+import type { Connection } from '../redis-client.js'
+
+/** A connection that the other side ends within this time was no success, in ms. */
+const STEADY_MS = 1_000
+
+/** Waits for its turn. Rejects with the signal's reason, and then has taken no turn. */
+export async function turnOf(pace: Pace, signal: AbortSignal): Promise<void> {
+  const waitMs = pace.take()
+  if (waitMs === 0) return
+  try {
+    await sleep(waitMs, signal)
+  } catch (error) {
+    pace.giveBack()
+    throw error
+  }
+}
+
+/**
+ * Opens a connection by a pace that only trouble uses up: one that fails, or that the other side ends at once, costs a turn,
+ * and one that stands costs none, however many are wanted.
+ */
+export async function openPaced(pace: Pace, signal: AbortSignal, open: () => Promise<Connection>): Promise<Connection> {
+  await turnOf(pace, signal)
+  const connection = await open()
+  pace.giveBack()
+  const since = performance.now()
+  connection.onEnd(() => {
+    if (connection.lost && performance.now() - since < STEADY_MS) pace.take()
+  })
+  return connection
+}
