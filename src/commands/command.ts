@@ -89,14 +89,7 @@ export class Command {
 
   /** One call in the words of the planner. */
   call(parser: ArgumentParser): Call {
-    return {
-      words: parser.redisArgs,
-      keys: parser.keys,
-      profile: this.profile,
-      facts: this.facts,
-      route: this.route,
-      script: this.script?.SCRIPT,
-    }
+    return new ParsedCall(this, parser)
   }
 
   /** Nearly always once: only a user's own module may write another command from call to call. */
@@ -112,5 +105,28 @@ export class Command {
       readOnly: isRepeatable(this.facts, this.definition?.IS_READ_ONLY),
     }
     this.plain = this.route.kind === 'keyed' && !this.route.blocking && !/^EVALSHA/.test(this.profile.name)
+  }
+}
+
+class ParsedCall implements Call {
+  readonly words: readonly RedisArgument[]
+  readonly profile: CommandProfile
+  readonly facts: CommandFacts | undefined
+  readonly route: Route
+  readonly script: RedisArgument | undefined
+  readonly #parser: ArgumentParser
+
+  constructor({ profile, facts, route, script }: Command, parser: ArgumentParser) {
+    this.words = parser.redisArgs
+    this.profile = profile
+    this.facts = facts
+    this.route = route
+    this.script = script?.SCRIPT
+    this.#parser = parser
+  }
+
+  /** A copy each time: a command that is split goes by its words and asks for none. */
+  get keys(): readonly RedisArgument[] {
+    return this.#parser.keys
   }
 }

@@ -66,11 +66,25 @@ export function planCall(map: ShardMap, call: Call): Plan {
   }
 }
 
-interface OpenPart {
+/** A part that is filled key by key. */
+class SplitPart implements Part {
   readonly shard: ShardPort
   readonly words: RedisArgument[]
-  readonly keys: RedisArgument[]
-  readonly places: number[]
+  readonly places: number[] = []
+  readonly #first: number
+  readonly #step: number
+
+  constructor(shard: ShardPort, head: RedisArgument[], step: number) {
+    this.shard = shard
+    this.words = head
+    this.#first = head.length
+    this.#step = step
+  }
+
+  /** Only an error asks for them. */
+  get keys(): readonly RedisArgument[] {
+    return this.words.filter((_, at) => at >= this.#first && (at - this.#first) % this.#step === 0)
+  }
 }
 
 /** MGET, MSET, DEL…: by their key specification, one command per shard that owns some of the keys. */
@@ -84,21 +98,19 @@ function planSplit(map: ShardMap, call: Call): Plan {
   // with one server. Whole, so that no shard takes its part of it.
   if (first === undefined || (words.length - first) % step !== 0)
     return { profile, parts: [{ shard: map.shards[0]!, words, keys: [] }], join: 'one', length: 0 }
-  const parts: OpenPart[] = []
+  const parts: SplitPart[] = []
   // The part that each shard's next key goes to, by the shard's index.
-  const open: (OpenPart | undefined)[] = []
+  const open: (SplitPart | undefined)[] = []
   for (let position = 0; position < places.length; position++) {
     const at = places[position]!
-    const key = words[at]!
-    const shard = map.shardOf(key)
+    const shard = map.shardOf(words[at])
     let part = open[shard.index]
-    if (part === undefined || part.keys.length === MAX_KEYS_PER_PART) {
-      part = { shard, words: words.slice(0, first), keys: [], places: [] }
+    if (part === undefined || part.places.length === MAX_KEYS_PER_PART) {
+      part = new SplitPart(shard, words.slice(0, first), step)
       open[shard.index] = part
       parts.push(part)
     }
     for (let i = 0; i < step; i++) part.words.push(words[at + i]!)
-    part.keys.push(key)
     part.places.push(position)
   }
   if (parts.length === 1) return { profile, parts, join: 'one', length: 0 }
@@ -134,17 +146,18 @@ function disagreement(plan: Plan, outcomes: readonly PartOutcome[]): MultiShardE
 
 /** What the parts that succeeded make together; entries of failed parts are left undefined. */
 export function joinSucceeded(plan: Plan, outcomes: readonly PartOutcome[]): unknown {
-  const replies = outcomes.map((outcome) => ('reply' in outcome ? outcome.reply : undefined))
-  if (plan.join === 'one') return replies[0]
   if (plan.join === 'places') {
     const list = new Array<unknown>(plan.length)
     for (let i = 0; i < outcomes.length; i++) {
-      const places = outcomes[i]!.part.places!
-      const entries = replies[i] as readonly unknown[]
+      const outcome = outcomes[i]!
+      const places = outcome.part.places!
+      const entries = (outcome as { reply?: readonly unknown[] }).reply!
       for (let j = 0; j < places.length; j++) list[places[j]!] = entries[j]
     }
     return list
   }
+  const replies = outcomes.map((outcome) => ('reply' in outcome ? outcome.reply : undefined))
+  if (plan.join === 'one') return replies[0]
   if (replies.length === 0) return undefined
   const names = outcomes.map(({ part }) => part.shard.name)
   return joinReplies(plan.join, replies, names)
