@@ -40,14 +40,15 @@ describe('sentinels that', () => {
     t.after(() => pool.destroy())
     const { error, tookMs } = await ending(pool.connect())
     assert.equal(error, undefined)
-    assert.ok(tookMs < 1_000, `${tookMs} ms`)
+    // One after another, at the time-out of a sentinel, they would take twenty seconds.
+    assert.ok(tookMs < 5_000, `${tookMs} ms`)
     await pause(300)
     world.promote()
     world.master.role = 'slave'
     world.master.refusal = 'READONLY You can not write against a read only replica.'
     const write = await ending(pool.set(world.key, 'v'))
     assert.equal(write.reply, 'OK')
-    assert.ok(write.tookMs < 1_000, `${write.tookMs} ms`)
+    assert.ok(write.tookMs < 5_000, `${write.tookMs} ms`)
     assert.ok(pool.stats().sentinels.length < 60)
   })
 
