@@ -24,6 +24,8 @@ export interface Balance {
   readonly doubled: readonly string[]
 }
 
+/** Callers of a shard. Each has one call at a time. */
+const WORKERS = 3
 /** Before the first harm a write may be on its way to the replica for so long, in ms; a busy machine is slow. */
 const REPLICATION_MS = 1_000
 
@@ -38,12 +40,19 @@ export class Books {
   wrongReads = 0
   #stopped = false
   #harmedAt: number | undefined
-  readonly #workers: Promise<void>[]
+  #working: number
+  readonly #workers: Promise<void>
 
   constructor(pool: TestPool, shard: string, boundMs: number) {
     this.#shard = shard
     const tag = keyOf(pool, shard, 'soak')
-    this.#workers = Array.from({ length: 3 }, (_, worker) => this.#work(pool, `${tag}:${worker}`, boundMs))
+    this.#working = WORKERS
+    this.#workers = Promise.all(
+      Array.from({ length: WORKERS }, async (_, worker) => {
+        await this.#work(pool, `${tag}:${worker}`, boundMs)
+        this.#working--
+      }),
+    ).then(() => {})
   }
 
   harmed(): void {
@@ -56,9 +65,16 @@ export class Books {
     this.#harmedAt = undefined
   }
 
-  async stop(): Promise<void> {
+  /** Lets the calls end. Resolves with the number of those that have not, so long after nothing new is called. */
+  async stop(withinMs: number): Promise<number> {
     this.#stopped = true
-    await Promise.all(this.#workers)
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, withinMs)
+    })
+    await Promise.race([this.#workers, late])
+    clearTimeout(timer)
+    return this.#working
   }
 
   async balance(topology: LocalTopology): Promise<Balance> {

@@ -2,7 +2,7 @@ import { Session } from 'node:inspector/promises'
 import { LocalTopology } from '../../src/testing/index.js'
 import { Random } from '../simulator/random.js'
 import { poolOn } from '../support/pool-on-topology.js'
-import { socketsTo } from '../support/sockets.js'
+import { activeResources, socketsTo } from '../support/sockets.js'
 import { until } from '../support/waiting.js'
 import { Books } from './books.js'
 import { FAULTS } from './faults.js'
@@ -20,6 +20,8 @@ export interface SoakReport {
   /** Acknowledged by a master that was then replaced: what replication had not carried over. */
   readonly lostWithOldMaster: number
   readonly doubled: readonly string[]
+  /** Calls that never ended. */
+  readonly hung: number
   /** Calls that ended after their deadline, in ms. */
   readonly overdueMs: readonly number[]
   readonly wrongReplies: number
@@ -27,11 +29,15 @@ export interface SoakReport {
   readonly heapMb: { readonly before: number; readonly after: number }
   /** Open sockets of this process to the servers, beyond those that were open before there was a pool. */
   readonly socketsLeft: number
+  /** What keeps this process busy, before there was a pool and after it was closed: sockets (the proxies' too), timers … */
+  readonly handles: { readonly before: Record<string, number>; readonly after: Record<string, number> }
 }
 
 const COMMAND_TIMEOUT_MS = 2_000
 /** A busy machine runs a timer late. */
 const SLACK_MS = 500
+/** A call that has not ended by then, counted from when no more are made, never will. */
+const HUNG_MS = 5 * COMMAND_TIMEOUT_MS
 
 /** Real servers under load, and a fault every few seconds, for so long. Resolves with what came of it; judges nothing. */
 export async function soak(seconds: number, seed: number, log: (line: string) => void = () => {}): Promise<SoakReport> {
@@ -47,6 +53,7 @@ export async function soak(seconds: number, seed: number, log: (line: string) =>
     return ports.reduce((sum, port) => sum + socketsTo(port), 0)
   }
   const socketsBefore = await sockets()
+  const handlesBefore = activeResources()
   const pool = poolOn(topology, { commandTimeoutMs: COMMAND_TIMEOUT_MS, heartbeatMs: 1_000 })
   // Whatever ends this early, a wait that was too long say: callers must end with it.
   await using _closed = { [Symbol.asyncDispose]: () => pool.close() }
@@ -74,7 +81,7 @@ export async function soak(seconds: number, seed: number, log: (line: string) =>
     await until('the pool to be whole', () => pool.isReady, 20_000)
     await new Promise((resolve) => setTimeout(resolve, random.int(300, 1_500)))
   }
-  await Promise.all([...books.values()].map((book) => book.stop()))
+  const unended = await Promise.all([...books.values()].map((book) => book.stop(HUNG_MS)))
   const balances = await Promise.all([...books.values()].map((book) => book.balance(topology)))
   const heapAfter = await heapMb()
   await pool.close()
@@ -92,11 +99,13 @@ export async function soak(seconds: number, seed: number, log: (line: string) =>
     lost: balances.flatMap(({ lost }) => lost),
     lostWithOldMaster: sum(({ lostWithOldMaster }) => lostWithOldMaster),
     doubled: balances.flatMap(({ doubled }) => doubled),
+    hung: unended.reduce((total, calls) => total + calls, 0),
     overdueMs: all.flatMap(({ overdueMs }) => overdueMs),
     wrongReplies: all.reduce((total, { wrongReads }) => total + wrongReads, 0),
     errors: merged(all.map(({ codes }) => codes)),
     heapMb: { before: heapBefore, after: heapAfter },
     socketsLeft: (await sockets()) - socketsBefore,
+    handles: { before: handlesBefore, after: activeResources() },
   }
 }
 
@@ -105,6 +114,7 @@ export function complaints(report: SoakReport): string[] {
   const found: string[] = []
   if (report.lost.length > 0) found.push(`${report.lost.length} acknowledged writes lost: ${report.lost.slice(0, 5)}`)
   if (report.doubled.length > 0) found.push(`${report.doubled.length} writes ran twice: ${report.doubled.slice(0, 5)}`)
+  if (report.hung > 0) found.push(`${report.hung} calls never ended`)
   if (report.overdueMs.length > 0)
     found.push(`${report.overdueMs.length} calls past their deadline: ${report.overdueMs.slice(0, 5)}`)
   if (report.wrongReplies > 0) found.push(`${report.wrongReplies} wrong replies`)
