@@ -46,9 +46,10 @@ describe('three sentinels announce each failover of one shard', () => {
     const master = await topology.currentMaster('cache-a')
     // One for commands, one for leases: either may just be coming back on a busy machine.
     await until('both connections', () => pool.stats().shards[0]!.sockets === 2)
+    // One more is there for a moment when an answer is late and the master is asked anew; one that stays is a leak.
+    await until('no other one at the server', async () => (await poolClientIds(master)).length === 2)
     const { TCPSocketWrap, Timeout } = activeResources()
     return {
-      connections: (await poolClientIds(master)).length,
       sockets: pool.stats().shards[0]!.sockets,
       processSockets: TCPSocketWrap,
       timers: Timeout,
@@ -89,6 +90,8 @@ describe('three sentinels announce each failover of one shard', () => {
       `${first.processSockets} -> ${last.processSockets}`,
     )
     assert.ok(Math.abs((last.timers ?? 0) - (first.timers ?? 0)) <= 6, `${first.timers} -> ${last.timers}`)
-    assert.deepEqual(await poolClientIds(other), ids)
+    await until('the connections of before at the other shard', async () => {
+      return (await poolClientIds(other)).join() === ids.join()
+    })
   })
 })
