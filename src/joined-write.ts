@@ -20,23 +20,27 @@ const { _write, _writev } = Socket.prototype as unknown as {
  * Node's streams take a `writev` as an option. node-redis writes each command by itself and corks the socket around a
  * flush; Node then hands the system a vector with an entry for every one, which costs more than the bytes do. This joins
  * a flush of small text commands into one string, so that it is one write.
+ *
+ * Returns how large the flush is where a single command of it may be large: 0 for small text commands.
  */
-export function joinedWritev(this: Socket, chunks: readonly Chunk[], done: Done): void {
+export function joinedWritev(this: Socket, chunks: readonly Chunk[], done: Done): number {
   let text = ''
   for (const { chunk, encoding } of chunks) {
     if (typeof chunk !== 'string' || chunk.length > MAX_CHUNK || (encoding !== 'utf8' && encoding !== 'utf-8')) {
-      joinWithBytes(this, chunks, done)
-      return
+      return joinWithBytes(this, chunks, done)
     }
     text += chunk
   }
   _write.call(this, text, 'utf8', done)
+  return 0
 }
 
 /** What is seen of a connection's socket, which node-redis keeps to itself. */
 export interface Wire {
   /** Undefined until something was written, and with TLS, whose sockets take no functions of ours. */
   socket: Socket | undefined
+  /** The largest write since it was last set to 0, in bytes, more or less; small ones are not noted. */
+  largest: number
 }
 
 /** The two write functions of one connection, as socket options: they join its chunks, and learn which socket it is. */
@@ -44,17 +48,20 @@ export function wireOptions(wire: Wire) {
   return {
     write(this: Socket, chunk: string | Uint8Array, encoding: string, done: Done): void {
       wire.socket = this
+      if (chunk.length > MAX_CHUNK) wire.largest = Math.max(wire.largest, chunk.length)
       _write.call(this, chunk, encoding, done)
     },
     writev(this: Socket, chunks: readonly Chunk[], done: Done): void {
       wire.socket = this
-      joinedWritev.call(this, chunks, done)
+      const large = joinedWritev.call(this, chunks, done)
+      if (large > wire.largest) wire.largest = large
     },
   }
 }
 
 /** Runs of small chunks are joined, bytes too; a large one goes as it is. */
-function joinWithBytes(socket: Socket, chunks: readonly Chunk[], done: Done): void {
+function joinWithBytes(socket: Socket, chunks: readonly Chunk[], done: Done): number {
+  let bytes = 0
   const joined: Chunk[] = []
   let run: Buffer[] = []
   const flush = () => {
@@ -63,6 +70,7 @@ function joinWithBytes(socket: Socket, chunks: readonly Chunk[], done: Done): vo
   }
   for (const entry of chunks) {
     const { chunk, encoding } = entry
+    bytes += chunk.length
     if (chunk.length > MAX_CHUNK) {
       flush()
       joined.push(entry)
@@ -73,6 +81,7 @@ function joinWithBytes(socket: Socket, chunks: readonly Chunk[], done: Done): vo
   flush()
   if (joined.length === 1) _write.call(socket, joined[0]!.chunk, joined[0]!.encoding, done)
   else _writev.call(socket, joined, done)
+  return bytes > MAX_CHUNK ? bytes : 0
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {

@@ -161,6 +161,20 @@ export class Connection {
     this.destroy(cause)
   }
 
+  /** False with TLS, and until something was written: nothing but answers tells then what goes on. */
+  get seen(): boolean {
+    return this.#wire.socket !== undefined
+  }
+
+  /** The largest write since `forgetLargest`, in bytes: while that is on its way, nothing moves that could be seen. */
+  get largestWrite(): number {
+    return this.#wire.largest
+  }
+
+  forgetLargest(): void {
+    this.#wire.largest = 0
+  }
+
   /** Calls back once, in the same tick as the end; at once when it has ended already. Returns what takes it back. */
   onEnd(listener: (cause: Error) => void): () => void {
     if (this.#cause !== undefined) listener(this.#cause)
@@ -231,7 +245,7 @@ export class ConnectionFactory {
     settings.signal?.throwIfAborted()
     const abort = new AbortController()
     const ips: string[] = isIP(address.host) === 0 ? [] : [address.host]
-    const wire: Wire = { socket: undefined }
+    const wire: Wire = { socket: undefined, largest: 0 }
     const raw = this.template().duplicate(this.#clientOptions(address, settings, abort.signal, ips, wire))
     const connection = new Connection(address, raw, abort, ips, wire)
     const timer = setTimeout(() => connection.destroy(timeoutError(address, settings.timeoutMs)), settings.timeoutMs)

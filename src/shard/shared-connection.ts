@@ -25,9 +25,19 @@ const PING: readonly RedisArgument[] = ['PING']
 /** No count of calls is this: the next fence is due as if there had been one. */
 const NEVER = -1
 
+/**
+ * The slowest line that is not taken for a dead one, in bytes per ms (100 kB a second): a large value gets so long to arrive
+ * before its silence is suspicious. The system takes megabytes at once and tells nothing of what becomes of them.
+ */
+const SLOW_LINE = 100
+
 interface Fence {
   /** When it was sent; later by the time this process itself stood still. */
   at: number
+  /** The largest write between the one before and this one, in bytes. */
+  readonly large: number
+  /** Calls went out before it, and not only a heartbeat. */
+  readonly behindCalls: boolean
 }
 
 /**
@@ -108,7 +118,8 @@ export class SharedConnection {
         return
       }
       this.#lookForSigns(now)
-      if (age >= this.#lateMs && now - this.#lastSign >= this.#lateMs && !this.#lateReported) {
+      const silentMs = Math.min(age, now - this.#lastSign)
+      if (silentMs >= this.#lateMs && !this.#lateReported && silentMs >= this.#lateMs + this.#patienceMs()) {
         this.#lateReported = true
         this.#settings.onLate(this)
       }
@@ -148,6 +159,18 @@ export class SharedConnection {
     this.#lateReported = false
   }
 
+  /**
+   * How much longer silence may last where it proves little. What cannot be seen (TLS) may be a large value on its way, too:
+   * then calls make it suspicious only after a heartbeat's time.
+   */
+  #patienceMs(): number {
+    const connection = this.#connection
+    if (!connection.seen) return this.#fences.some((fence) => fence.behindCalls) ? this.#settings.heartbeatMs : 0
+    let large = connection.largestWrite
+    for (const fence of this.#fences) large = Math.max(large, fence.large)
+    return large / SLOW_LINE
+  }
+
   /** Without a deadline one that is on its way is enough: they would gather for as long as nothing is answered. */
   #needsFence(): boolean {
     const hasDeadline = this.#overdueMs !== Number.POSITIVE_INFINITY
@@ -156,10 +179,12 @@ export class SharedConnection {
 
   #fence(now: number): void {
     this.#lastFence = now
+    const connection = this.#connection
+    const fence: Fence = { at: now, large: connection.largestWrite, behindCalls: this.sent !== this.#sentAtFence }
+    connection.forgetLargest()
     this.#sentAtFence = this.sent
-    const fence: Fence = { at: now }
     this.#fences.push(fence)
-    this.#connection.send(PING).then(
+    connection.send(PING).then(
       () => this.#fenceAnswered(fence),
       (error: unknown) => {
         // An error reply (LOADING, MASTERDOWN, BUSY) is a sign of life too. A fence that found the queue full stays, as the

@@ -40,6 +40,13 @@ export class StubConnection {
     return this as unknown as Connection
   }
 
+  seen = true
+  largestWrite = 0
+
+  forgetLargest(): void {
+    this.largestWrite = 0
+  }
+
   moved(): boolean {
     return false
   }

@@ -242,4 +242,33 @@ describe('lateness', () => {
     }
     assert.equal(s.late, 0)
   })
+
+  it('comes later by the time that a large write takes on a slow line, once', async () => {
+    const s = shared({ commandTimeoutMs: 60_000 })
+    s.stub.largestWrite = 300_000
+    s.connection.send(['SET', 'large'], undefined).catch(() => {})
+    s.pass(3_400)
+    assert.equal(s.late, 0)
+    s.pass(700)
+    assert.equal(s.late, 1)
+    for (const call of [...s.stub.calls]) call.answer('x')
+    await turn()
+    s.connection.send(['GET', 'small'], undefined).catch(() => {})
+    s.pass(1_000)
+    assert.equal(s.late, 2)
+  })
+
+  it('of calls comes after a heartbeat where the socket is not seen, that of a heartbeat at once', async () => {
+    const s = shared({ commandTimeoutMs: 60_000, heartbeatMs: 3_000 })
+    s.stub.seen = false
+    s.connection.send(['SET', 'k'], undefined).catch(() => {})
+    s.pass(3_500)
+    assert.equal(s.late, 0)
+    s.pass(500)
+    assert.equal(s.late, 1)
+    for (const call of [...s.stub.calls]) call.answer('x')
+    await turn()
+    s.pass(3_000 + 700)
+    assert.equal(s.late, 2)
+  })
 })
