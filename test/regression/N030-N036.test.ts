@@ -87,7 +87,7 @@ describe('a connection made anew', () => {
   it('N034: a provider that fails, and a login that is refused, are told, and tried again', async () => {
     const pool = poolOn(topology, {
       placementGuard: 'off',
-      connectDeadlineMs: 300,
+      connectDeadlineMs: 1_000,
       client: {
         credentialsProvider: {
           type: 'async-credentials-provider',
@@ -105,7 +105,7 @@ describe('a connection made anew', () => {
     const secret = 'correct-horse-battery'
     const node = await master()
     await node.command('ACL', 'SETUSER', 'guest', 'on', '>else', '~*', '+@all')
-    const pool = poolOn(topology, { connectDeadlineMs: 300, client: { username: 'guest', password: secret } })
+    const pool = poolOn(topology, { connectDeadlineMs: 1_000, client: { username: 'guest', password: secret } })
     const seen: unknown[] = []
     for (const event of ['error', 'shard-down'] as const) pool.on(event, (told: unknown) => void seen.push(told))
     const { error } = await ending(pool.connect())
