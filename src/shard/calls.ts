@@ -1,4 +1,5 @@
 /* A little longer than most: sending, waiting and repeating share one deadline and one judgement, and belong together. */
+import { onAbort } from '../async/abort.js'
 import { Backoff } from '../async/backoff.js'
 import type { CoarseClock } from '../async/clock.js'
 import { bounded } from '../async/deadline.js'
@@ -38,6 +39,8 @@ export interface CallsSettings {
   readonly durable: DurableLane
   readonly clock: CoarseClock
   readonly sendOptions: SendOptions | undefined
+  /** Aborts when the shard has closed: nobody pauses any more. */
+  readonly closed: AbortSignal
   /** Commands of the shard that have not ended: at least as many as are on its connection. */
   inFlight(): number
 }
@@ -51,6 +54,7 @@ export class Calls {
   readonly #durable: DurableLane
   readonly #clock: CoarseClock
   readonly #sendOptions: SendOptions | undefined
+  readonly #closed: AbortSignal
   readonly #inFlight: () => number
   readonly #ends: CallEnds
 
@@ -61,6 +65,7 @@ export class Calls {
     this.#durable = options.durable
     this.#clock = options.clock
     this.#sendOptions = options.sendOptions
+    this.#closed = options.closed
     this.#inFlight = options.inFlight
     this.#ends = new CallEnds(options)
   }
@@ -128,7 +133,11 @@ export class Calls {
           const pauseMs = backoff.next()
           const leftMs = Math.max(0, deadline - this.#clock.refresh())
           // Not sent once more with no time left for an answer: the refusal is known, a try without an answer is not.
-          await pausing(pauseMs + LAST_TRY_MS < leftMs ? pauseMs : Math.ceil(leftMs), options?.abortSignal)
+          await pausing(
+            pauseMs + LAST_TRY_MS < leftMs ? pauseMs : Math.ceil(leftMs),
+            options?.abortSignal,
+            this.#closed,
+          )
           if (this.#clock.refresh() >= deadline) this.#judge(error, profile, options, deadline, sentAt)
         }
         this.repeats++
@@ -331,8 +340,13 @@ export class Calls {
   }
 }
 
-async function pausing(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  await sleep(ms, signal).catch(() => {
-    throw new AbortError()
-  })
+async function pausing(ms: number, signal: AbortSignal | undefined, closed: AbortSignal): Promise<void> {
+  if (signal?.aborted) throw new AbortError()
+  if (closed.aborted) return
+  const over = new AbortController()
+  const end = () => over.abort()
+  const stopListening = [onAbort(closed, end), signal && onAbort(signal, end)]
+  await sleep(ms, over.signal).catch(() => {})
+  for (const stop of stopListening) stop?.()
+  if (signal?.aborted) throw new AbortError()
 }

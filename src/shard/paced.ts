@@ -5,16 +5,17 @@ import type { Connection } from '../redis-client.js'
 /** A connection that the other side ends within this time was no success, in ms. */
 const STEADY_MS = 1_000
 
-/** Waits for its turn. Rejects with the signal's reason, and then has taken no turn. */
-export async function turnOf(pace: Pace, signal: AbortSignal): Promise<void> {
+/**
+ * What there is to wait for until its turn comes; undefined when it has come. Rejects with the signal's reason, and then has
+ * taken no turn.
+ */
+export function turnOf(pace: Pace, signal: AbortSignal): Promise<void> | undefined {
   const waitMs = pace.take()
-  if (waitMs === 0) return
-  try {
-    await sleep(waitMs, signal)
-  } catch (error) {
+  if (waitMs === 0) return undefined
+  return sleep(waitMs, signal).catch((error: unknown) => {
     pace.giveBack()
     throw error
-  }
+  })
 }
 
 /**
@@ -22,7 +23,8 @@ export async function turnOf(pace: Pace, signal: AbortSignal): Promise<void> {
  * and one that stands costs none, however many are wanted.
  */
 export async function openPaced(pace: Pace, signal: AbortSignal, open: () => Promise<Connection>): Promise<Connection> {
-  await turnOf(pace, signal)
+  const turn = turnOf(pace, signal)
+  if (turn !== undefined) await turn
   const connection = await open()
   pace.giveBack()
   const since = performance.now()

@@ -147,7 +147,8 @@ export class Rebuilder {
   async #try(trigger: Trigger, signal: AbortSignal): Promise<VerifiedMaster | Error> {
     const { masterName, source, attemptTimeoutMs } = this.#settings
     try {
-      await turnOf(this.#pace, signal)
+      const turn = turnOf(this.#pace, signal)
+      if (turn !== undefined) await turn
       if (trigger.candidate !== undefined) {
         const timeoutMs = trigger.followMs ?? attemptTimeoutMs
         return await source.followCandidate(masterName, trigger.candidate, { signal, timeoutMs })

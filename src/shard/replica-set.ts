@@ -132,7 +132,8 @@ export class ReplicaSet {
     const { signal } = this.#abort
     const timeoutMs = settings.connectTimeoutMs + 2 * settings.sentinelTimeoutMs
     try {
-      await turnOf(this.#pace, signal)
+      const turn = turnOf(this.#pace, signal)
+      if (turn !== undefined) await turn
       const found = await source.replicas(name, { signal, timeoutMs })
       const wanted = new Set(found.map(addressKey))
       if (this.#settings.serving()) {

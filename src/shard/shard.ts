@@ -18,6 +18,7 @@ import { DurableLane } from './durable-lane.js'
 import { reasonOf } from './failure.js'
 import { Lease } from './lease.js'
 import { MasterLink } from './master-link.js'
+import { openPaced } from './paced.js'
 import type { Trigger } from './rebuild.js'
 import { ReplicaSet } from './replica-set.js'
 import { SharedConnection } from './shared-connection.js'
@@ -106,6 +107,7 @@ export class Shard implements ShardPort {
       replicas,
       durable,
       sendOptions,
+      closed: this.#abort.signal,
       inFlight: () => this.#sent - this.settled,
     })
     this.#connections = new ShardConnections({
@@ -438,14 +440,16 @@ export class Shard implements ShardPort {
     const stopListening = onAbort(signal, () => opening.abort(signal.reason))
     this.#opening.add(opening)
     try {
-      const connection = await connectMaster({
-        masterName: this.name,
-        factory: this.#factory,
-        address: this.address!,
-        connectionName: `${this.#settings.name}:${this.name}:${role}`,
-        timeoutMs: this.#settings.connectTimeoutMs,
-        signal: opening.signal,
-      })
+      const connection = await openPaced(this.#link.pace, opening.signal, () =>
+        connectMaster({
+          masterName: this.name,
+          factory: this.#factory,
+          address: this.address!,
+          connectionName: `${this.#settings.name}:${this.name}:${role}`,
+          timeoutMs: this.#settings.connectTimeoutMs,
+          signal: opening.signal,
+        }),
+      )
       if (generation === this.#link.generation) return { connection, generation }
       connection.destroy()
       throw new Error('the shard has a new master')

@@ -94,6 +94,17 @@ describe('what becomes of a call that failed', () => {
     assert.deepEqual(unit.names(), ['down', 'failover'])
   })
 
+  it('ends at once when the shard closes in the pause between two sends', async () => {
+    const unit = await ready({ commandTimeoutMs: 60_000 })
+    unit.first.reply = () => NOT_YET
+    const ended = assert.rejects(unit.call(SET), { code: 'POOL_CLOSED' })
+    await until('the pauses to be long', () => unit.first.sent.length >= 5)
+    const closedAt = performance.now()
+    unit.shard.destroy()
+    await ended
+    assert.ok(performance.now() - closedAt < 20)
+  })
+
   it('repeats end at the deadline, with what the server said, and are spaced', async () => {
     const unit = await ready({ commandTimeoutMs: 300 })
     unit.first.reply = (args) => (args[0] === 'PING' ? 'PONG' : NOT_YET)
