@@ -181,7 +181,8 @@ export class SentinelPanel {
     return entries.map((entry, i) => [entry, nobody ? undefined : refusals[i]])
   }
 
-  #ask(entry: SentinelEntry, commands: readonly (readonly string[])[], { timeoutMs, signal }: AttemptRequest) {
+  /** Async, so that a panel that is closed meanwhile is a rejection like any other. */
+  async #ask(entry: SentinelEntry, commands: readonly (readonly string[])[], { timeoutMs, signal }: AttemptRequest) {
     return this.#client(entry).ask(commands, { timeoutMs: Math.min(this.#settings.timeoutMs, timeoutMs), signal })
   }
 

@@ -144,6 +144,7 @@ export class SentinelResolver implements MasterSource {
       const asking = ask()
       const accepts = async () => {
         await asking
+        refused.signal.throwIfAborted()
         // One that says master from the first may be the master before, which is not demoted yet: then a sentinel must name it.
         // And after a while it may have become master in another failover than the one it was announced for.
         if (isLate() || !(wasSlave || selection.named)) await ask()

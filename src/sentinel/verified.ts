@@ -1,5 +1,5 @@
 import { type Address, sameAddress } from '../address.js'
-import type { Incumbent } from './decide.js'
+import { agreementMs, type Incumbent } from './decide.js'
 
 interface Known {
   readonly address: Address
@@ -26,6 +26,8 @@ export class VerifiedMasters {
   proved(masterName: string, address: Address, configEpoch: number | undefined): void {
     const before = this.#known.get(masterName)
     const same = before !== undefined && sameAddress(before.address, address)
+    // A sentinel that is far behind may name it from the last time it was the master: that makes it no older than it is.
+    if (same && isOlder(configEpoch, before.configEpoch) && this.#now() - before.since < agreementMs) return
     // Its announcement does not make a followed master younger; and until then no sentinel has said an epoch of it.
     const since = same && (before.configEpoch === configEpoch || before.followed) ? before.since : this.#now()
     const followed = same && before.followed && configEpoch === undefined
@@ -48,4 +50,8 @@ export class VerifiedMasters {
     else if (least !== undefined && !late) configEpoch = Math.ceil(least) + 0.5
     this.#known.set(masterName, { address, configEpoch, followed: true, since: this.#now() })
   }
+}
+
+function isOlder(epoch: number | undefined, other: number | undefined): boolean {
+  return epoch !== undefined && other !== undefined && epoch < other
 }

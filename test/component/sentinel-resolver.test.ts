@@ -8,7 +8,9 @@ import {
   SentinelsUnreachableError,
   UnknownMasterError,
 } from '../../src/errors.js'
-import type { MasterSource } from '../../src/sentinel/index.js'
+import { ConnectionFactory } from '../../src/redis-client.js'
+import { type MasterSource, SentinelList } from '../../src/sentinel/index.js'
+import { SentinelPanel } from '../../src/sentinel/panel.js'
 import { FakeNode } from '../support/fake-node.js'
 import { FakeSentinel } from '../support/fake-sentinel.js'
 import { attempt, makeResolver } from '../support/fake-sentinel-world.js'
@@ -438,6 +440,27 @@ test('following: one that says master from the first is taken when a sentinel na
   const found = await following
   found.connection.destroy()
   assert.equal((await portOf(resolver)).port, b.address.port)
+})
+
+test('following: a pool that closes while the sentinels are about to be asked leaves no rejection behind', async (t) => {
+  const a = await node(t)
+  const fakes = await sentinels(t, { address: a.address, epoch: 1 })
+  const panel = new SentinelPanel({
+    list: new SentinelList(at(fakes)),
+    factory: new ConnectionFactory(),
+    timeoutMs: 100,
+    idleMs: 100,
+    mapAddress: (address) => address,
+    connectionName: undefined,
+  })
+  panel.close()
+  const request = { timeoutMs: 100, signal: AbortSignal.abort(new Error('closed')) }
+  await assert.rejects(
+    panel.failover('s0', () => true, request),
+    /closed/,
+  )
+  // What nobody handles is told at the end of this file.
+  await new Promise((resolve) => setImmediate(resolve))
 })
 
 test('following: ends with its time-out when the node never becomes master', async (t) => {

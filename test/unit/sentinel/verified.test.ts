@@ -66,4 +66,19 @@ describe('the epoch of a followed master', () => {
     masters.proved('s0', at(3), 5)
     assert.deepEqual(masters.get('s0'), { address: at(3), configEpoch: 5, followed: false, since: 0, ageMs: 100 })
   })
+
+  it('is not lowered by a sentinel that remembers an earlier time when the same node was the master', () => {
+    let now = 0
+    const masters = new VerifiedMasters(() => now)
+    masters.proved('s0', at(1), 0)
+    masters.proved('s0', at(3), 1)
+    masters.followed('s0', at(1), 1, false)
+    masters.proved('s0', at(1), 0)
+    assert.equal(masters.get('s0')!.configEpoch, 1.5)
+    assert.equal(holds(masters, 1), true)
+    // Later a lower one means that it is monitored anew.
+    now = 6_000
+    masters.proved('s0', at(1), 0)
+    assert.equal(masters.get('s0')!.configEpoch, 0)
+  })
 })
