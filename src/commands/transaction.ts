@@ -143,7 +143,7 @@ async function transact(
     const refused = refusal(entries)
     // A PING passes where a write does not (NOREPLICAS): the whole must not be sent every few milliseconds for that.
     if (backoff === undefined) backoff = new Backoff(REPEAT_BACKOFF)
-    else await sleep(backoff.next())
+    else await sleep(backoff.next(), shard.closed).catch(() => {})
     // Nothing has run. Where the refusal was the server's state and not the commands', the shard waits until a PING passes.
     await shard.recover(refused, ['PING'], PROBE, options, since)
   }

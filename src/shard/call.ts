@@ -52,6 +52,8 @@ export interface ShardPort {
   readonly index: number
   /** A coarse clock in ms, good enough to count deadlines by. */
   readonly clock: { readonly now: number }
+  /** Aborts when the shard has closed: nobody pauses any more. */
+  readonly closed: AbortSignal
   /** Calls that have ended. The router adds one for each `send`. */
   settled: number
   /** Sends on the shared connection; waits, bounded, while the shard has none. */

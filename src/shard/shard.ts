@@ -124,6 +124,10 @@ export class Shard implements ShardPort {
     )
   }
 
+  get closed(): AbortSignal {
+    return this.#abort.signal
+  }
+
   get state(): ShardState {
     return this.#link.state
   }
