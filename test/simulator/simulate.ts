@@ -208,8 +208,7 @@ class Simulation {
   #checkNothingLeft(): void {
     const sockets = [...this.#network.open].map(({ address, name }) => `${address.port} ${name}`)
     if (sockets.length > 0) this.#ledger.broken(`sockets left after close: ${sockets.join(', ')}`)
-    // A call that is still ending may have one of its own, which ends with it.
-    const timers = this.#ledger.open.size > 0 ? 0 : this.#time.pendingOfSubject
+    const timers = this.#time.pendingOfSubject
     for (const origin of this.#time.origins) this.#ledger.note(`a timer is left: ${origin}`)
     if (timers > 0) this.#ledger.broken(`${timers} timers left after close`)
   }
