@@ -22,7 +22,7 @@ export interface Sent {
 
 /** A shard without a server: it keeps what it was asked for, and answers by `answer`. */
 export class StubShard implements ShardPort {
-  readonly closed = new AbortController().signal
+  readonly closed: AbortSignal = new AbortController().signal
   readonly name: string
   readonly index: number
   readonly clock = { now: 0 }
