@@ -84,7 +84,7 @@ export interface PoolOptions<
   readonly connectDeadlineMs?: number
   /** False: `connect()` resolves with the shards that are there (at least one); the rest joins later. @default true */
   readonly requireAllShards?: boolean
-  /** Most calls in flight or queued on one shared connection; above it calls fail at once. 1 to 2^31-1. @default 100000 */
+  /** Most calls in flight or queued on one shared connection; above it calls fail at once. 1 to 2^31-1; below 8 it is 8. @default 100000 */
   readonly maxInFlight?: number
   /**
    * What may be repeated after it may have run: `'safe'` read-only commands; `'never'` nothing, not even what was refused

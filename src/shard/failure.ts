@@ -10,7 +10,10 @@ import { AbortError, ClientClosedError, ClientOfflineError, ErrorReply } from '.
  * - `'stale-login'`: refused unexecuted since the connection's login is no longer good: connect again, repeat.
  * - `'not-sent'`: no byte of it left.
  * - `'full'`: not sent, since the connection's queue is at its bound.
- * - `'lost'`: it was sent, or may have been, and no reply will come.
+ * - `'lost'`: it was sent, or may have been, and no reply will come. Also what still stood in node-redis's queue when the
+ *   connection ended, or in the socket's: node-redis rejects all of it in one error and does not tell what was written, and to
+ *   know it from the bytes that left, each command would have to keep its place. A write that was not sent and is told as
+ *   unknown is no harm; one that was sent and is sent again is.
  * - `'caller'`: the caller's own doing (an abort, an argument that cannot be encoded); nothing was sent.
  */
 export type FailureKind = 'answered' | 'moved' | 'not-yet' | 'stale-login' | 'not-sent' | 'full' | 'lost' | 'caller'
