@@ -2,7 +2,7 @@
  * The whole: the pool beside bare clients in every workload, beside what people use otherwise, what it costs as a whole, and
  * the micro benches. With `--write` the tables go into docs/performance.md.
  *
- * From the environment: ROUNDS (7), SLICES (8), MS of a slice (60), WARM_UP_MS (1000), IDLE_MS (10000), COMMANDS (2000000).
+ * From the environment: ROUNDS (7), SLICES (8), MS of a slice (60), PEERS_MS (200), WARM_UP_MS (1000), IDLE_MS (10000), COMMANDS (2000000).
  */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -39,7 +39,10 @@ try {
   const all = ['bare', 'pool', 'sendCommand', ...PEERS]
   const fleet = await Fleet.start(all, servers)
   try {
-    peers.push(...(await measureAll(fleet, [task('get', 256)], { ...settings, names: all })))
+    // Ten processes in turn: longer slices, so that what a turn costs at its beginning is a small part of each.
+    const slices = Math.max(2, settings.slices >> 1)
+    const inTurn = { ...settings, slices, ms: env('PEERS_MS', 200), names: all }
+    peers.push(...(await measureAll(fleet, [task('get', 256)], inTurn)))
     publish('peers', 'GET of 32 B on 4 shards, 256 in flight; 1 is the bare client', sideBySide(peers))
   } finally {
     fleet.close()
