@@ -11,6 +11,7 @@ import { conditions, publish, WRITES } from './document.js'
 import { showSpread, table } from './figures.js'
 import { Fleet } from './fleet.js'
 import { type MeasuredTask, measureAll, type Result, task } from './measure.js'
+import { routingCosts } from './routing.js'
 import { fill, startServers } from './servers.js'
 import { type Panel, plot } from './svg.js'
 
@@ -62,7 +63,12 @@ function panel(
   }
 }
 
-function rows(what: string, xs: readonly number[], results: readonly Result[]): string[][] {
+function rows(
+  what: string,
+  xs: readonly number[],
+  results: readonly Result[],
+  routing?: readonly number[],
+): string[][] {
   const of = (name: string) => results.filter((result) => result.name === name)
   const bare = of('bare')
   return of('pool').map((result, i) => [
@@ -71,6 +77,7 @@ function rows(what: string, xs: readonly number[], results: readonly Result[]): 
     bare[i]!.cost.toFixed(2),
     showSpread(result.cpu),
     showSpread(result.rate),
+    routing?.[i]?.toFixed(2) ?? '',
   ])
 }
 
@@ -89,9 +96,9 @@ try {
     SIZES.map((size) => task('get', 64, size)),
   )
   const text = table(
-    ['GET', 'pool: µs CPU', 'bare: µs CPU', 'CPU, pool to bare', 'ops/s, pool to bare'],
+    ['GET', 'pool: µs CPU', 'bare: µs CPU', 'CPU, pool to bare', 'ops/s, pool to bare', 'pool without sockets: µs'],
     [
-      ...rows(`shards (${PER_SHARD} in flight on each, 32 B)`, SHARDS, byShards),
+      ...rows(`shards (${PER_SHARD} in flight on each, 32 B)`, SHARDS, byShards, await routingCosts(SHARDS)),
       ...rows('in flight (4 shards, 32 B)', IN_FLIGHT, byFlight),
       ...rows('characters (4 shards, 64 in flight)', SIZES, bySize),
     ],

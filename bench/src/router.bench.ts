@@ -4,55 +4,14 @@
  *
  *     node bench/start.mjs router.bench           ROUNDS=9 CALLS=400000 DEPTH=256
  */
-import { RoutedClient } from '../dist/library/commands/routed-client.js'
-import type { RoutingContext } from '../dist/library/commands/routing-context.js'
-import { ConnectionFactory, type RedisArgument } from '../dist/library/redis-client.js'
-import { createRing } from '../dist/library/ring/index.js'
-import type { LeasePort, ShardPort } from '../dist/library/shard/call.js'
+import { nsPerCall, routedStubs } from './routing.js'
 
 const ROUNDS = Number(process.env.ROUNDS ?? 9)
 const CALLS = Number(process.env.CALLS ?? 400_000)
 const DEPTH = Number(process.env.DEPTH ?? 256)
 const SHARDS = Number(process.env.SHARDS ?? 4)
 
-/** Answers in the next microtask, as a socket's reply would come in some later one. */
-class EmptyShard implements ShardPort {
-  readonly name: string
-  readonly index: number
-  readonly clock = { now: 0 }
-  settled = 0
-  constructor(index: number) {
-    this.index = index
-    this.name = `shard-${index}`
-  }
-  send(words: readonly RedisArgument[]): Promise<unknown> {
-    return words[0] === 'MGET' ? Promise.resolve(words.slice(1)) : Promise.resolve('OK')
-  }
-  recover(error: unknown): Promise<unknown> {
-    return Promise.reject(error)
-  }
-  sendBatch(commands: readonly (readonly RedisArgument[])[]): Promise<readonly unknown[]> {
-    return Promise.resolve(commands.map((words) => (words[0] === 'EXEC' ? commands.slice(2) : 'QUEUED')))
-  }
-  acquire(): Promise<LeasePort> {
-    return Promise.reject(new Error('no leases here'))
-  }
-}
-
-type None = Record<never, never>
-class Client extends RoutedClient<None, None, None, 3, None> {
-  constructor(context: RoutingContext) {
-    super(context)
-  }
-}
-
-const shards = Array.from({ length: SHARDS }, (_, index) => new EmptyShard(index))
-const client = new Client({
-  ring: createRing({ shards: shards.map(({ name }) => ({ name })) }),
-  shards,
-  template: new ConnectionFactory().template(),
-  waitUntilOpen: () => undefined,
-})
+const { client, shards } = routedStubs(SHARDS)
 
 const keys = Array.from({ length: 1024 }, (_, i) => `session:${i * 7919}:data`)
 const fifty = keys.slice(0, 50)
@@ -82,20 +41,10 @@ const cases: Record<string, { run: () => Promise<unknown>; share?: number }> = {
   },
 }
 
-async function round(run: () => Promise<unknown>, calls: number): Promise<number> {
-  const start = process.hrtime.bigint()
-  for (let done = 0; done < calls; done += DEPTH) {
-    const batch: Promise<unknown>[] = []
-    for (let i = 0; i < DEPTH; i++) batch.push(run())
-    await Promise.all(batch)
-  }
-  return Number(process.hrtime.bigint() - start) / (Math.ceil(calls / DEPTH) * DEPTH)
-}
-
 const results = new Map<string, number[]>(Object.keys(cases).map((name) => [name, []]))
 for (let r = 0; r <= ROUNDS; r++) {
   for (const [name, { run, share = 1 }] of Object.entries(cases)) {
-    const ns = await round(run, CALLS / share)
+    const ns = await nsPerCall(run, CALLS / share, DEPTH)
     // The first round warms up.
     if (r > 0) results.get(name)!.push(ns)
   }
