@@ -44,6 +44,8 @@ interface Player {
   readonly each?: boolean
   begin(world: FakeWorld, word: string): unknown
   end(world: FakeWorld): unknown
+  /** When it ends. @default after `HEAL_MS` */
+  until?(world: FakeWorld): Promise<void>
   /** How often the command runs where it is sent again. @default once */
   readonly runs?: 'again'
   call?(world: FakeWorld): Promise<unknown>
@@ -94,6 +96,7 @@ const players: [start: string, player: Player][] = [
       end: ({ master }) => {
         master.breaksAfter = undefined
       },
+      until: ({ master }) => until('the first run', () => master.count('GET') + master.count('SET') > 0),
       runs: 'again',
     },
   ],
@@ -176,7 +179,7 @@ describe("the README's table of outcomes", () => {
           const world = await begun(t, player, word, 'safe')
           const lag = new OwnLag()
           const ended = ending(call(world))
-          await new Promise((resolve) => setTimeout(resolve, HEAL_MS))
+          await (player.until?.(world) ?? new Promise((resolve) => setTimeout(resolve, HEAL_MS)))
           await player.end(world)
           const { error, tookMs } = await ended
           const ownMs = lag.stop()
