@@ -18,6 +18,11 @@ import type { SharedConnection } from './shared-connection.js'
 
 /** Between two sends of one call. The cap keeps a call that waits out a LOADING or a NOREPLICAS cheap for the server. */
 const REPEAT_BACKOFF = { minMs: 5, maxMs: 250 } as const
+/**
+ * So often a call may lose its connection. One whose answer the server cuts off each time (client-output-buffer-limit) would
+ * take everybody's commands along with every repeat, until its deadline.
+ */
+const MOST_LOSSES = 5
 /** A try needs at least so long to be answered in, in ms. */
 const LAST_TRY_MS = 20
 
@@ -124,10 +129,18 @@ export class Calls {
     let error = failure
     let sentAt = since
     let mayHaveRun = false
+    let losses = 0
     try {
       for (;;) {
-        const pause = this.#judge(error, profile, options, deadline, sentAt)
-        mayHaveRun ||= classifyFailure(error) === 'lost' && !profile.readOnly
+        let pause = this.#judge(error, profile, options, deadline, sentAt)
+        if (classifyFailure(error) === 'lost') {
+          mayHaveRun ||= !profile.readOnly
+          if (++losses === MOST_LOSSES) {
+            throw this.#ends.counted(this.#ends.lost(error, profile, options, deadline, this.#clock.refresh()))
+          }
+          // The longer the more often: it may be this very call that breaks the connection of all.
+          pause = losses > 1
+        }
         if (pause) {
           backoff ??= new Backoff(REPEAT_BACKOFF)
           const pauseMs = backoff.next()

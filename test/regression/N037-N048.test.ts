@@ -24,14 +24,15 @@ describe('against real servers', () => {
   })
 
   it('N037: two who WATCH the same key at once do not see each other’s transaction as their own', async () => {
-    const attempt = (value: string, together: Promise<unknown>) =>
+    let watching = 0
+    const attempt = (value: string) =>
       pool.use('watched', async (client) => {
         await client.watch('watched')
-        await together
+        watching++
+        await until('both to watch', () => watching === 2)
         return client.multi().set('watched', value).get('watched').exec()
       })
-    const both = pause(50)
-    const [one, two] = await Promise.all([ending(attempt('one', both)), ending(attempt('two', both))])
+    const [one, two] = await Promise.all([ending(attempt('one')), ending(attempt('two'))])
     const [won, lost] = one.error === undefined ? [one, two] : [two, one]
     assert.ok(lost.error instanceof WatchError, String(lost.error))
     assert.equal((won.reply as string[])[0], 'OK')

@@ -20,6 +20,8 @@ export class ScriptedRedis {
   follows: Address = { host: '127.0.0.1', port: 1 }
   /** What everything but PING and ROLE gets. */
   refusal: string | undefined
+  /** The connection is cut in place of the answer to whatever names this key. */
+  cutsAt: string | undefined
   /** The connection breaks after so many replies of a transaction. */
   breaksAfter: number | undefined
   readonly #queues = new Map<FakeConnection, { queued: string[][]; refused: boolean; replies: number }>()
@@ -36,6 +38,10 @@ export class ScriptedRedis {
       return this.role === 'master' ? ['master', 0, []] : ['slave', host, port, 'connected', 0]
     }
     if (this.refusal !== undefined) return new Error(this.refusal)
+    if (this.cutsAt !== undefined && command[1] === this.cutsAt) {
+      connection.destroy()
+      return undefined
+    }
     if (verb === 'MULTI') this.#queues.set(connection, { queued: [], refused: false, replies: 0 })
     const transaction = this.#queues.get(connection)
     if (transaction === undefined) return this.#execute(command)
