@@ -12,6 +12,7 @@ export class EmptyShard implements ShardPort {
   readonly index: number
   readonly clock = { now: 0 }
   settled = 0
+  readonly closed = new AbortController().signal
   constructor(index: number) {
     this.index = index
     this.name = `shard-${index}`
