@@ -31,6 +31,8 @@ export interface Incumbent {
   readonly configEpoch: number | undefined
   /** It was found by following a failover, ahead of the sentinels' agreement. */
   readonly followed: boolean
+  /** Followed without a word of the failover's leader: the epoch may be higher, where failovers were missed. */
+  readonly leastEpoch?: boolean
   /** Since it was first verified at this address and epoch, in ms. */
   readonly ageMs: number
 }
@@ -143,7 +145,7 @@ function isOutranked(g: Group, known: number, incumbent: Incumbent | undefined):
   const young = incumbent.ageMs < agreementMs
   if (g.epoch === undefined || incumbent.configEpoch === undefined) return incumbent.followed && young
   // One epoch has one master: another address of the same epoch is a contradiction, no news.
-  if (g.epoch > incumbent.configEpoch) return false
+  if (g.epoch > incumbent.configEpoch) return incumbent.leastEpoch === true && young && g.voters.length * 2 <= known
   return young || g.voters.length * 2 <= known
 }
 

@@ -5,6 +5,7 @@ interface Known {
   readonly address: Address
   readonly configEpoch: number | undefined
   readonly followed: boolean
+  readonly leastEpoch?: boolean
   readonly since: number
 }
 
@@ -48,7 +49,8 @@ export class VerifiedMasters {
     let configEpoch: number | undefined
     if (replacedEpoch !== undefined) configEpoch = Math.floor(Math.max(replacedEpoch, least ?? replacedEpoch)) + 0.5
     else if (least !== undefined && !late) configEpoch = Math.ceil(least) + 0.5
-    this.#known.set(masterName, { address, configEpoch, followed: true, since: this.#now() })
+    const leastEpoch = replacedEpoch === undefined
+    this.#known.set(masterName, { address, configEpoch, followed: true, leastEpoch, since: this.#now() })
   }
 }
 

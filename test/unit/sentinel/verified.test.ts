@@ -43,10 +43,16 @@ describe('the epoch of a followed master', () => {
     assert.equal(holds(masters, 5), true)
   })
 
-  it('is taken to be the next where it became master at once and the sentinels hide theirs', () => {
+  it('is the next at least where it became master at once and no leader was heard: one sentinel alone does not outrank it', () => {
     const masters = knowing(4)
     masters.followed('s0', at(3), undefined, false)
     assert.equal(masters.get('s0')!.configEpoch, 4.5)
+    assert.equal(holds(masters, 6), true)
+    const said = ['x', 'y'].map((id) => ({ sentinel: id, id, address: at(2), configEpoch: 6 }))
+    const verdict = decide(said, 3, masters.get('s0'))
+    assert.equal(verdict.kind === 'candidates' && verdict.candidates[0]!.held, false, 'a majority does')
+    masters.proved('s0', at(3), 5)
+    assert.equal(holds(masters, 6), false, 'nor does one need a majority once the epoch is known')
   })
 
   it('lies above that of another followed one, which it replaces', () => {
@@ -55,7 +61,6 @@ describe('the epoch of a followed master', () => {
     masters.followed('s0', at(4), undefined, false)
     assert.equal(masters.get('s0')!.configEpoch, 5.5)
     assert.equal(holds(masters, 5), true)
-    assert.equal(holds(masters, 7), false)
   })
 
   it('becomes the announced one, and it is not younger for it', () => {
