@@ -99,9 +99,8 @@ describe('coarse clock', () => {
     for (let i = 0; i < 5; i++) {
       stalls.length = 0
       rest = performance.now() + 100
-      while (!clock.asleep) await alive()
-      while (clock.asleep) await alive()
-      sleeps.push(stalls.at(-1)!)
+      await new Promise((resolve) => setTimeout(resolve, 150))
+      sleeps.push(Math.max(...stalls))
     }
     // A busy machine may be late now and then.
     assert.ok(Math.min(...sleeps) < 50, `${sleeps} ms`)
