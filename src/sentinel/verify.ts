@@ -1,4 +1,5 @@
 import { type Address, formatAddress, sameAddress } from '../address.js'
+import { Backoff } from '../async/backoff.js'
 import { bounded, Deadline } from '../async/deadline.js'
 import { sleep } from '../async/sleep.js'
 import { MasterUnreachableError, RoleMismatchError } from '../errors.js'
@@ -42,6 +43,9 @@ interface NotYet {
   readonly role: 'not-yet'
   readonly reply: string
 }
+
+/** Between two connections to a followed node that cuts each, at most, in ms. */
+const CUT_PAUSE_MS = 250
 
 const notYetWord = /^(LOADING|MASTERDOWN|BUSY)\b/
 
@@ -103,6 +107,8 @@ export async function followUntilMaster(settings: FollowSettings): Promise<Conne
   const { masterName, address, signal, intervalMs } = settings
   const deadline = new Deadline(settings.timeoutMs)
   let last: Error | undefined
+  let cuts = 0
+  const backoff = new Backoff({ minMs: Math.max(intervalMs, 20), maxMs: CUT_PAUSE_MS })
   while (!deadline.expired) {
     let connection: Connection | undefined
     try {
@@ -120,8 +126,10 @@ export async function followUntilMaster(settings: FollowSettings): Promise<Conne
       signal?.throwIfAborted()
       // The last question is cut short by the deadline: what the node said before it tells more.
       if (last === undefined || !deadline.expired) last = asTyped(error, settings)
-      // Sentinel's promotion cuts all connections of the node: the one after it is what is waited for.
-      const pauseMs = connection === undefined ? Math.max(intervalMs, 20) : 0
+      // Sentinel's promotion cuts all connections of the node, once: the one after it is what is waited for. A node that cuts
+      // again and again is not besieged.
+      if (connection !== undefined) cuts++
+      const pauseMs = connection === undefined ? Math.max(intervalMs, 20) : cuts > 1 ? backoff.next() : 0
       await sleep(Math.min(pauseMs, deadline.remainingMs), signal)
     }
   }

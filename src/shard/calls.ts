@@ -28,6 +28,9 @@ const LAST_TRY_MS = 20
 
 type Args = readonly RedisArgument[]
 
+/** Sends a call, or sends it again. `place`: that among the writes that were refused, before those that were not sent yet. */
+type Send<T> = (deadline: number, place?: number) => Promise<T>
+
 /** Where one sending of a call is. */
 interface Ticket {
   /** Undefined: nothing of it was sent. */
@@ -95,7 +98,8 @@ export class Calls {
     since: number,
   ): Promise<unknown> {
     const began = this.#clock.beganAt(since)
-    return this.#repeat(failure, profile, options, began, (deadline) => this.#send(args, profile, options, deadline))
+    const send: Send<unknown> = (deadline, place) => this.#send(args, profile, options, deadline, place)
+    return this.#repeat(failure, profile, options, began, send)
   }
 
   /** Several commands back to back on one connection. See `ShardPort.sendBatch`. */
@@ -122,7 +126,7 @@ export class Calls {
     profile: CommandProfile,
     options: CallOptions | undefined,
     since: number,
-    send: (deadline: number) => Promise<T>,
+    send: Send<T>,
   ): Promise<T> {
     const deadline = this.#ends.deadline(since, options)
     let backoff: Backoff | undefined
@@ -130,9 +134,23 @@ export class Calls {
     let sentAt = since
     let mayHaveRun = false
     let losses = 0
+    const inLine = this.#keepsOrder(profile, options)
+    let acceptances: number | undefined
+    let line: number | undefined
     try {
       for (;;) {
         let pause = this.#judge(error, profile, options, deadline, sentAt)
+        let place: number | undefined
+        if (pause && inLine) {
+          acceptances ??= this.#link.acceptances
+          line ??= this.#link.placeOf(error as Error)
+          // Where others are accepted meanwhile, the refusal is its own.
+          if (acceptances === this.#link.acceptances) {
+            this.#link.writeRefused()
+            place = line
+            pause = deadline - this.#clock.now < LAST_TRY_MS
+          }
+        }
         if (classifyFailure(error) === 'lost') {
           mayHaveRun ||= !profile.readOnly
           if (++losses === MOST_LOSSES) {
@@ -156,14 +174,21 @@ export class Calls {
         this.repeats++
         sentAt = this.#clock.refresh()
         try {
-          return await send(deadline)
+          return await send(deadline, place)
         } catch (next) {
-          error = next
+          // What it waited for has not come: it ends as the server told it, not as one that was never sent.
+          const wasRefused = error instanceof ErrorReply && isNotSent(next)
+          error = wasRefused && this.#clock.refresh() >= deadline - LAST_TRY_MS ? error : next
         }
       }
     } catch (end) {
       throw mayHaveRun ? this.#inDoubt(end, profile, options, deadline) : end
     }
+  }
+
+  /** Whether a write, when refused, is to be sent again before those made after it. */
+  #keepsOrder(profile: CommandProfile, options: CallOptions | undefined): boolean {
+    return !profile.readOnly && options?.replicaAck === undefined && !this.#link.slow.takes(options)
   }
 
   /** With `retry: 'always'` a write may have run at the first try although the last one was not sent. */
@@ -215,6 +240,7 @@ export class Calls {
     profile: CommandProfile,
     options: CallOptions | undefined,
     deadline: number,
+    place?: number,
   ): Promise<unknown> {
     const ticket: Ticket = { sentOn: undefined, over: false }
     const send = async () => {
@@ -239,8 +265,9 @@ export class Calls {
         return this.#durable.write(args, profile, ack, typeMapping, deadline, onSent)
       }
       const signal = options?.abortSignal
-      const shared = this.#usable(profile, options) ?? (await this.#connectionFor(profile, options, deadline))
+      const shared = this.#usable(profile, options) ?? (await this.#connectionFor(profile, options, deadline, place))
       const reply = this.#board(ticket, shared, signal).send(args, this.#optionsFor(options))
+      if (!profile.readOnly) this.#tellEnd(reply)
       return this.#inTime(reply, shared, profile, options, deadline)
     }
     const durable = options?.replicaAck !== undefined && !profile.readOnly
@@ -276,9 +303,24 @@ export class Calls {
     profile: CommandProfile,
     options: CallOptions | undefined,
     deadline: number,
+    place?: number,
   ): Promise<SharedConnection> {
-    const way = this.#link.slow.takes(options) ? this.#link.slow : this.#link
-    return way.connectionFor(profile, deadline, options?.abortSignal)
+    const signal = options?.abortSignal
+    // A time-out of its own has a timer of its own, which tells of it; the room's clock must not come first.
+    const end = options?.timeoutMs === undefined ? deadline : deadline + 2 * this.#clock.tickMs
+    if (this.#link.slow.takes(options)) return this.#link.slow.connectionFor(profile, end, signal)
+    return this.#link.connectionFor(profile, place === undefined ? end : end - LAST_TRY_MS, signal, place)
+  }
+
+  #tellEnd(reply: Promise<unknown>): void {
+    reply.then(
+      () => this.#link.writeAccepted(),
+      (error: unknown) => {
+        const kind = classifyFailure(error)
+        if (kind === 'answered') this.#link.writeAccepted()
+        else if (error instanceof ErrorReply) this.#link.placeOf(error)
+      },
+    )
   }
 
   /** The last look before it goes out: a caller who was told that nothing was sent must be right (R10). */
@@ -351,6 +393,10 @@ export class Calls {
       ticket.over = true
     }
   }
+}
+
+function isNotSent(error: unknown): boolean {
+  return (error as { outcome?: string }).outcome === 'not-sent'
 }
 
 async function pausing(ms: number, signal: AbortSignal | undefined, closed: AbortSignal): Promise<void> {

@@ -10,6 +10,7 @@ import { type ConnectionFactory, isSameServer } from '../redis-client.js'
 import type { MasterSource, VerifiedMaster } from '../sentinel/index.js'
 import type { CommandProfile } from './call.js'
 import { Rebuilder, type Trigger } from './rebuild.js'
+import { RefusedWrites } from './refused-writes.js'
 import { RoundTrips } from './round-trips.js'
 import type { SharedConnection } from './shared-connection.js'
 import { SharedSet } from './shared-set.js'
@@ -70,6 +71,7 @@ export class MasterLink {
   readonly #listener: LinkListener
   readonly #rebuilder: Rebuilder
   readonly #room: WaitingRoom
+  readonly #refused = new RefusedWrites({ onTry: () => this.#tryWrites(), onOver: () => this.#goOn() })
   readonly #shared: SharedSet
   #state: ShardState = 'connecting'
   #address: Address | undefined
@@ -160,19 +162,50 @@ export class MasterLink {
   /** A connection this command may use now, or undefined when it has to wait. */
   usable(profile: CommandProfile): SharedConnection | undefined {
     if (this.#state !== 'ready' && !(this.#state === 'holding' && profile.readOnly)) return undefined
+    if (this.#refused.paused && !profile.readOnly) return undefined
     return this.#shared.next()
   }
 
-  /** The same, waiting for it until `deadline` at the longest. @throws ShardUnavailableError, PoolClosedError */
-  async connectionFor(profile: CommandProfile, deadline: number, signal?: AbortSignal): Promise<SharedConnection> {
-    for (;;) {
-      const shared = this.usable(profile)
+  /**
+   * The same, waiting for it until `deadline` at the longest. `place`: the call was sent before and refused, and goes before
+   * those that were not. @throws ShardUnavailableError, PoolClosedError
+   */
+  async connectionFor(
+    profile: CommandProfile,
+    deadline: number,
+    signal?: AbortSignal,
+    place?: number,
+  ): Promise<SharedConnection> {
+    for (let goesAhead = false; ; ) {
+      const shared = goesAhead && this.#state === 'ready' ? this.#shared.next() : this.usable(profile)
       if (shared !== undefined) return shared
       if (this.#state === 'closed') throw new PoolClosedError()
       // Who waits is sent away by a tick, and the clock may be asleep.
       this.#clock.refresh()
-      await this.#room.enter(deadline, signal)
+      goesAhead = await this.#room.enter(deadline, signal, place)
     }
+  }
+
+  /** How often a write was accepted while others were refused. */
+  get acceptances(): number {
+    return this.#refused.acceptances
+  }
+
+  /** A write was refused for now: all writes of the shard pause until one is accepted. */
+  writeRefused(): void {
+    if (this.#state === 'closed') return
+    this.#refused.refused()
+    this.open = undefined
+  }
+
+  /** A write was accepted that did not go the quick way. */
+  writeAccepted(): void {
+    this.#refused.accepted()
+  }
+
+  /** See `RefusedWrites`; to be asked as soon as the refusal is there. */
+  placeOf(refusal: Error): number {
+    return this.#refused.placeOf(refusal)
   }
 
   /** Looks for the master. Traffic goes on meanwhile, unless a message names another node: then writes are held. */
@@ -257,6 +290,7 @@ export class MasterLink {
   close(cause: Error): void {
     if (this.#state === 'closed') return
     this.#signal('close')
+    this.#refused.reset()
     this.#rebuilder.stop()
     this.#room.fail(new PoolClosedError())
     this.slow.close(new PoolClosedError())
@@ -273,11 +307,26 @@ export class MasterLink {
     const next = nextState(this.#state, signal)
     if (next === this.#state) return
     this.#state = next
-    this.open = next === 'ready' ? this.#shared.only : undefined
-    if (next === 'ready') {
-      this.#room.open()
-      this.#listener.onReady()
+    this.#goOn()
+    if (next === 'ready') this.#listener.onReady()
+  }
+
+  /** Two, so that one that alone is refused is told from a server that refuses all. */
+  #tryWrites(): void {
+    if (this.#state === 'ready' && this.#room.size > 0) {
+      this.#room.sendAhead(2)
+      return
     }
+    // Nobody is there to knock, or they wait for the master anyway.
+    this.#refused.reset()
+    this.#goOn()
+  }
+
+  /** Who waits goes on, if there is reason to. */
+  #goOn(): void {
+    const ready = this.#state === 'ready'
+    this.open = ready && !this.#refused.paused ? this.#shared.only : undefined
+    if (ready) this.#room.open()
   }
 
   /** True when it brought a new generation. */
@@ -337,6 +386,7 @@ export class MasterLink {
     this.#state = nextState(this.#state, 'verified')
     // From here on nothing more is sent to the old node (R9): its connections are cut before a waiting call goes on.
     this.#shared.renew(verified.connection, to, this.#generation, cause)
+    this.#refused.reset()
     this.open = this.#settings.sharedConnections === 1 ? this.#shared.only : undefined
     this.slow.renew(from !== undefined && sameAddress(from, to), cause)
     this.#listener.onRetarget({

@@ -1,11 +1,13 @@
 import { onAbort } from '../async/abort.js'
 
 interface Waiter {
-  readonly resolve: () => void
+  readonly resolve: (goesAhead: boolean) => void
   readonly reject: (error: Error) => void
   /** `clock.now` at which the wait ends; Infinity: no end of its own. */
   readonly deadline: number
   readonly stopListening: (() => void) | undefined
+  /** Of a call that was refused: its place among those. */
+  readonly place: number | undefined
 }
 
 export interface WaitingRoomSettings {
@@ -23,40 +25,46 @@ export interface WaitingRoomSettings {
  */
 export class WaitingRoom {
   readonly #settings: WaitingRoomSettings
-  /** In the order they came; a set, so that one who gives up leaves at once and takes no place. */
+  /** In the order they came; sets, so that one who gives up leaves at once and takes no place. */
   readonly #waiters = new Set<Waiter>()
+  /** Whose call was sent once already, and refused: they leave before those who came later with a call not sent yet. */
+  readonly #refused = new Set<Waiter>()
 
   constructor(settings: WaitingRoomSettings) {
     this.#settings = settings
   }
 
   get size(): number {
-    return this.#waiters.size
+    return this.#waiters.size + this.#refused.size
   }
 
-  /** Resolves when the room opens. Rejects when it is full, at the deadline, by `fail`, or with the signal's reason. */
-  enter(deadline: number, signal?: AbortSignal): Promise<void> {
+  /**
+   * Resolves when the room opens, with true for who is sent ahead of the others. Rejects when it is full, at the deadline, by `fail`, or with the signal's reason. Calls that
+   * were refused have a `place` among them, and find room in any case: those in flight are bounded already.
+   */
+  enter(deadline: number, signal?: AbortSignal, place?: number): Promise<boolean> {
     if (signal?.aborted) return Promise.reject(signal.reason as Error)
-    if (this.#waiters.size >= this.#settings.maxWaiting) {
+    if (place === undefined && this.#waiters.size >= this.#settings.maxWaiting) {
       return Promise.reject(this.#settings.full(this.#waiters.size))
     }
     return new Promise((resolve, reject) => {
       const stopListening =
         signal &&
         onAbort(signal, () => {
-          this.#waiters.delete(waiter)
+          this.#remove(waiter)
           reject(signal.reason as Error)
         })
-      const waiter: Waiter = { resolve, reject, deadline, stopListening }
-      this.#waiters.add(waiter)
+      const waiter: Waiter = { resolve, reject, deadline, stopListening, place }
+      if (place === undefined) this.#waiters.add(waiter)
+      else this.#refused.add(waiter)
     })
   }
 
   /** Ends the waits whose deadline has come. */
   sweep(now: number): void {
-    const waiting = this.#waiters.size
+    const waiting = this.size
     if (waiting === 0) return
-    for (const waiter of this.#waiters) {
+    for (const waiter of this.#all()) {
       if (waiter.deadline > now) continue
       this.#leave(waiter)
       waiter.reject(this.#settings.overdue(waiting))
@@ -65,22 +73,40 @@ export class WaitingRoom {
 
   /** Lets everybody go on. */
   open(): void {
-    for (const waiter of this.#waiters) {
+    for (const waiter of this.#all()) {
       this.#leave(waiter)
-      waiter.resolve()
+      waiter.resolve(false)
+    }
+  }
+
+  /** Lets the first ones go ahead. */
+  sendAhead(count: number): void {
+    for (const waiter of [...this.#all()].slice(0, count)) {
+      this.#leave(waiter)
+      waiter.resolve(true)
     }
   }
 
   /** Sends everybody away. */
   fail(error: Error): void {
-    for (const waiter of this.#waiters) {
+    for (const waiter of this.#all()) {
       this.#leave(waiter)
       waiter.reject(error)
     }
   }
 
-  #leave(waiter: Waiter): void {
+  #all(): Iterable<Waiter> {
+    if (this.#refused.size === 0) return this.#waiters
+    return [...[...this.#refused].sort((a, b) => a.place! - b.place!), ...this.#waiters]
+  }
+
+  #remove(waiter: Waiter): void {
     this.#waiters.delete(waiter)
+    this.#refused.delete(waiter)
+  }
+
+  #leave(waiter: Waiter): void {
+    this.#remove(waiter)
     waiter.stopListening?.()
   }
 }

@@ -12,6 +12,8 @@ export class FakeRedis {
   refusal: string | undefined
   /** The same for PING and ROLE too, as a busy or loading server does. */
   refusesAll = false
+  /** Only what names this key is refused, with TRYAGAIN. */
+  refusesKey: string | undefined
   /** Answers nothing more, on connections old and new; what comes is still read. */
   silent = false
   /** Commands that are executed and never answered, nor is what comes after them on their connection. */
@@ -57,6 +59,7 @@ export class FakeRedis {
     const [verb] = command as [string, ...string[]]
     const own = verb === 'PING' || verb === 'ROLE'
     if (this.refusal !== undefined && (!own || this.refusesAll)) return new Error(this.refusal)
+    if (this.refusesKey !== undefined && command[1] === this.refusesKey) return new Error('TRYAGAIN Try again')
     if (!own) this.executed.push(command)
     if (verb === 'EVAL') {
       this.#run(Number(command[1]), connection)
