@@ -17,7 +17,7 @@ import {
 } from './redis-client.js'
 import { createRing, type Ring } from './ring/index.js'
 import type { Shard } from './shard/shard.js'
-import { type PoolLease, ShardHandle, typedLease, useShard } from './shard-handle.js'
+import { leaseOf, type PoolLease, ShardHandle, typedLease, useShard } from './shard-handle.js'
 import type { PoolStats } from './stats.js'
 
 /** One symbol, since views (`withTypeMapping` …) inherit from the pool, and `#private` fields are not inherited. */
@@ -98,6 +98,7 @@ class Pool<
       ({ name }, i) =>
         new ShardHandle(name, {
           maxLeases: settings.pool.max,
+          acquireTimeoutMs: settings.pool.acquireTimeoutMs,
           shard: () => shards[i],
           open: () => openShard(this[CORE], i),
           openToLease: () => shardToLease(this[CORE], i),
@@ -161,13 +162,13 @@ class Pool<
     work: (client: RedisClientType<M, F, S, RESP, TM>) => Promise<T> | T,
   ): Promise<T> {
     const opened = shardToLease(this[CORE], this.shardIndexOf(key as RedisArgument))
-    return await useShard(opened instanceof Promise ? await opened : opened, work)
+    return await useShard(opened, this[CORE].settings.pool.acquireTimeoutMs, work)
   }
 
   /** The same, held by hand: `await using lease = await pool.acquire(key)`, or `lease.release()` in a `finally`. */
   async acquire(key: string | Uint8Array): Promise<PoolLease<RedisClientType<M, F, S, RESP, TM>>> {
-    const shard = await shardToLease(this[CORE], this.shardIndexOf(key as RedisArgument))
-    return typedLease(await shard.acquire())
+    const opened = shardToLease(this[CORE], this.shardIndexOf(key as RedisArgument))
+    return typedLease(await leaseOf(opened, this[CORE].settings.pool.acquireTimeoutMs))
   }
 
   /** Figures at this moment: plain data, no I/O. */

@@ -40,9 +40,22 @@ export function typedLease<C>(lease: Lease): PoolLease<C> {
   return lease as unknown as PoolLease<C>
 }
 
+/** An exclusive connection of a shard that may have to open first: the wait for that is part of the one bound. */
+export async function leaseOf(opened: Shard | Promise<Shard>, acquireTimeoutMs: number): Promise<Lease> {
+  if (!(opened instanceof Promise)) return opened.acquire()
+  const since = performance.now()
+  const shard = await opened
+  return shard.acquire({ timeoutMs: Math.max(1, Math.ceil(acquireTimeoutMs - (performance.now() - since))) })
+}
+
 /** Runs `work` with an exclusive connection, which is given back however it ends; after an error it is destroyed. */
-export async function useShard<C, T>(shard: Shard, work: (client: C) => Promise<T> | T): Promise<T> {
-  const lease = shard.acquireAtHand() ?? (await shard.acquire())
+export async function useShard<C, T>(
+  opened: Shard | Promise<Shard>,
+  acquireTimeoutMs: number,
+  work: (client: C) => Promise<T> | T,
+): Promise<T> {
+  const atHand = opened instanceof Promise ? undefined : opened.acquireAtHand()
+  const lease = atHand ?? (await leaseOf(opened, acquireTimeoutMs))
   try {
     const result = await work(lease.client as unknown as C)
     if (lease.state === 'active') await lease.release()
@@ -62,6 +75,8 @@ const CONCERNS_THE_SERVER = /^(DEBUG|SHUTDOWN|FAILOVER|REPLICAOF|SLAVEOF|SWAPDB)
 export interface HandleContext {
   /** `pool.max`. */
   readonly maxLeases: number
+  /** `pool.acquireTimeoutMs`. */
+  readonly acquireTimeoutMs: number
   /** The shard of the present or last life; undefined before the first. */
   shard(): Shard | undefined
   /** The shard once the pool is open, at once when it is. Rejects with PoolClosedError when it is not, nor about to be. */
@@ -107,7 +122,7 @@ export class ShardHandle<
    * @throws AcquireTimeoutError, ShardUnavailableError, PoolClosedError; and what `work` throws
    */
   async use<T>(work: (client: RedisClientType<M, F, S, RESP, TM>) => Promise<T> | T): Promise<T> {
-    return useShard(await this.#context.openToLease(), work)
+    return useShard(this.#context.openToLease(), this.#context.acquireTimeoutMs, work)
   }
 
   /**

@@ -113,3 +113,30 @@ describe('inside a listener', () => {
     assert.equal(await called, 'again')
   })
 })
+
+it('a lease that waits for connect() has one bound, from when it was asked for', async (t) => {
+  const acquireTimeoutMs = 1_500
+  const options = { pool: { min: 0, max: 1, acquireTimeoutMs }, connectTimeoutMs: 100, connectDeadlineMs: 5_000 }
+  const world = await fakeWorld(t, options)
+  await world.pool.close()
+  world.master.silent = true
+  const connected = world.pool.connect()
+  const waits = [
+    ending(world.pool.use(world.key, () => new Promise((resolve) => setTimeout(resolve, 3_000)))),
+    ending(world.pool.use(world.key, async () => 'late')),
+    ending(world.pool.acquire(world.key)),
+    ending(world.pool.shards[0]!.use(async () => 'late')),
+  ]
+  setTimeout(() => {
+    world.master.silent = false
+  }, 600)
+  const lag = new OwnLag()
+  await connected
+  const late = await Promise.all(waits.slice(1))
+  const ownMs = lag.stop()
+  for (const { error, tookMs } of late) {
+    assert.equal((error as Failure).code, 'ACQUIRE_TIMEOUT')
+    assert.ok(tookMs >= acquireTimeoutMs - 100 && tookMs <= acquireTimeoutMs + 200 + ownMs, `${tookMs} ms`)
+  }
+  await waits[0]
+})
