@@ -45,6 +45,7 @@ export class Assembly {
   #watchResolver: (() => () => void) | undefined
   #stopWatch: (() => void) | undefined
   #checking = false
+  #checks = 0
   #checkAgain: 'periodic-check' | 'watch-gap' | undefined
 
   constructor(options: AssemblySettings) {
@@ -158,7 +159,9 @@ export class Assembly {
       const { sentinelTimeoutMs } = this.#settings
       const names = this.shards.map((shard) => shard.name)
       const signal = this.#abort.signal
-      const answers = await this.#source.lookup(names, { signal, timeoutMs: 2 * sentinelTimeoutMs })
+      // Now and then in full: an epoch may have changed twice and the address not at all.
+      const brief = reason === 'periodic-check' && ++this.#checks % FULL_EVERY !== 0
+      const answers = await this.#source.lookup(names, { signal, timeoutMs: 2 * sentinelTimeoutMs, brief })
       for (const shard of this.shards) {
         const named = answers.get(shard.name)
         if (named === undefined || named instanceof Error) continue
@@ -176,6 +179,9 @@ export class Assembly {
     }
   }
 }
+
+/** So many periodic checks, and one of them asks for more than addresses: what a sentinel tells of a master is long. */
+const FULL_EVERY = 6
 
 /** `+slave`, `+slave-reconf-done`, `+sdown slave …`, `-sdown slave …`, `+convert-to-slave`, `+reboot slave …`. */
 const CONCERNS_REPLICAS = /\bslave\b/

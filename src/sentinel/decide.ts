@@ -149,6 +149,13 @@ function isOutranked(g: Group, known: number, incumbent: Incumbent | undefined):
   return young || g.voters.length * 2 <= known
 }
 
+/** True when more than half of `size` sentinels have answered, and all of these name `address`. */
+export function agree(answers: readonly Answer[], size: number, address: Address): boolean {
+  const heard = distinct(answers).filter((answer) => answer.address !== undefined)
+  if (heard.length * 2 <= size) return false
+  return heard.every((answer) => answer.address !== null && sameAddress(answer.address!, address))
+}
+
 /**
  * May one stop asking? When more than half of all known sentinels name one address and nobody names another of a higher
  * epoch, the rest cannot change the verdict, unless `awaited`, the announcer of a switch, has not spoken yet.

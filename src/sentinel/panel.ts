@@ -61,25 +61,27 @@ export class SentinelPanel {
 
   /**
    * Everybody's answers for all names, or as many as it pays to wait for; one line per sentinel, also for those that failed
-   * or were overtaken. `announcer` is waited for before a majority counts. Rejects on abort only.
+   * or were overtaken. `announcer` is waited for before a majority counts. With `addressesOnly` no epoch
+   * is asked for. Rejects on abort only.
    */
   async masters(
     masterNames: readonly string[],
     request: AttemptRequest,
     announcer?: Address,
+    addressesOnly = false,
   ): Promise<ReadonlyMap<string, readonly Answer[]>> {
     const entries = this.#settings.list.entries(announcer)
     const awaited = announcer && entries.find((entry) => sameAddress(entry.address, announcer))
-    const commands = masterNames.flatMap((name) => [
-      ['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name],
-      ['SENTINEL', 'MASTER', name],
-    ])
+    const address = (name: string) => ['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name]
+    const master = (name: string) => ['SENTINEL', 'MASTER', name]
+    const commands = masterNames.map(address)
+    if (!addressesOnly) commands.push(...masterNames.map(master))
     const rows = await collect({
       parties: this.#awake(entries).map(async ([entry, refused]): Promise<readonly Answer[]> => {
         try {
           if (refused !== undefined) throw refused
           const replies = await this.#ask(entry, commands, request)
-          return masterNames.map((_, i) => this.#readAnswer(entry, replies[i * 2], replies[i * 2 + 1]))
+          return masterNames.map((_, i) => this.#readAnswer(entry, replies[i], replies[masterNames.length + i]))
         } catch (error) {
           return masterNames.map(() => ({ ...who(entry), address: undefined, error: describeFailure(error) }))
         }

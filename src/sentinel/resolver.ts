@@ -9,7 +9,7 @@ import {
   UnknownMasterError,
 } from '../errors.js'
 import type { ConnectionFactory } from '../redis-client.js'
-import { type Answer, type Candidate, decide, distinct } from './decide.js'
+import { type Answer, agree, type Candidate, decide, distinct } from './decide.js'
 import type { SentinelList } from './list.js'
 import { SentinelPanel } from './panel.js'
 import { usableReplicas } from './replicas.js'
@@ -17,6 +17,7 @@ import { askSelection, doubtMs, selectionGoodMs, UNSEEN } from './selection.js'
 import type {
   AttemptRequest,
   FollowRequest,
+  LookupRequest,
   MasterSource,
   NamedMaster,
   ResolveRequest,
@@ -106,7 +107,26 @@ export class SentinelResolver implements MasterSource {
     throw failure!
   }
 
-  async lookup(masterNames: readonly string[], request: AttemptRequest): Promise<Map<string, NamedMaster | Error>> {
+  async lookup(masterNames: readonly string[], request: LookupRequest): Promise<Map<string, NamedMaster | Error>> {
+    const settled = request.brief === true ? await this.#settled(masterNames, request) : new Map<string, NamedMaster>()
+    const open = masterNames.filter((name) => !settled.has(name))
+    return open.length === 0 ? settled : new Map([...settled, ...(await this.#lookup(open, request))])
+  }
+
+  /** The names of which every sentinel that answers says what is known, where it is known for good. */
+  async #settled(masterNames: readonly string[], request: AttemptRequest): Promise<Map<string, NamedMaster>> {
+    const round = await this.#panel.masters(masterNames, request, undefined, true)
+    const settled = new Map<string, NamedMaster>()
+    for (const [name, answers] of round) {
+      const known = this.#verified.get(name)
+      if (known === undefined || known.followed || !agree(answers, this.#panel.size, known.address)) continue
+      settled.set(name, { address: known.address, configEpoch: known.configEpoch, namedBy: 'verified before' })
+    }
+    request.signal.throwIfAborted()
+    return settled
+  }
+
+  async #lookup(masterNames: readonly string[], request: AttemptRequest): Promise<Map<string, NamedMaster | Error>> {
     const round = await this.#panel.masters(masterNames, request)
     const found = await Promise.all(
       masterNames.map(async (name): Promise<NamedMaster | Error> => {

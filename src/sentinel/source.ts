@@ -20,6 +20,11 @@ export interface AttemptRequest {
   readonly timeoutMs: number
 }
 
+export interface LookupRequest extends AttemptRequest {
+  /** The addresses will do where all name the master that was verified last: most of what a sentinel says is not read then. */
+  readonly brief?: boolean | undefined
+}
+
 export interface ResolveRequest extends AttemptRequest {
   /** An address that a message named, as the watcher gave it (mapped). Counts for nothing until sentinels and ROLE confirm it. */
   readonly hint?: Address | undefined
@@ -50,7 +55,7 @@ export interface MasterSource {
    * What is said now, without ROLE: to notice that an address in use is no longer the one. All names in one round trip
    * per sentinel. An entry is the error where there is no answer; the promise rejects on abort only.
    */
-  lookup(masterNames: readonly string[], request: AttemptRequest): Promise<Map<string, NamedMaster | Error>>
+  lookup(masterNames: readonly string[], request: LookupRequest): Promise<Map<string, NamedMaster | Error>>
   /** Asks `candidate`, a node being promoted, for its role until it says master. Rejects on abort and when time is up. */
   followCandidate(masterName: string, candidate: Address, request: FollowRequest): Promise<VerifiedMaster>
   /**

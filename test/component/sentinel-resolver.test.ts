@@ -9,7 +9,7 @@ import {
   UnknownMasterError,
 } from '../../src/errors.js'
 import { ConnectionFactory } from '../../src/redis-client.js'
-import { type MasterSource, SentinelList } from '../../src/sentinel/index.js'
+import { type MasterSource, type NamedMaster, SentinelList } from '../../src/sentinel/index.js'
 import { SentinelPanel } from '../../src/sentinel/panel.js'
 import { FakeNode } from '../support/fake-node.js'
 import { FakeSentinel } from '../support/fake-sentinel.js'
@@ -306,6 +306,26 @@ test('resolver: sixteen names take one connection and one round trip per sentine
     fakes.map((f) => f.server.accepted),
     [1, 1],
   )
+})
+
+test('resolver: a brief lookup reads addresses alone while all name the verified master, and everything once one does not', async (t) => {
+  const [a, b] = [await node(t), await node(t)]
+  const said = { address: a.address, epoch: 3, replicas: [b.address] }
+  const fakes = await sentinels(t, said, said, said)
+  const resolver = makeResolver(t, at(fakes))
+  const asked = () => fakes[0]!.server.commands.filter(([, word]) => word?.toUpperCase() === 'MASTER').length
+  const brief = { ...attempt(), brief: true }
+  await resolver.lookup(['s0'], brief)
+  assert.equal(asked(), 1, 'nothing was verified before')
+  await portOf(resolver)
+  const known = asked()
+  const { address, configEpoch } = (await resolver.lookup(['s0'], brief)).get('s0') as NamedMaster
+  assert.deepEqual([address, configEpoch], [a.address, 3])
+  assert.equal(asked(), known)
+  for (const fake of fakes.slice(1)) fake.masters.set('s0', { address: b.address, epoch: 4, replicas: [a.address] })
+  const moved = (await resolver.lookup(['s0'], brief)).get('s0') as NamedMaster
+  assert.deepEqual([moved.address, moved.configEpoch], [b.address, 4])
+  assert.ok(asked() > known)
 })
 
 test('resolver: a lookup during a frozen sentinel costs at most 100 ms', async (t) => {
