@@ -14,7 +14,7 @@ export class CoarseClock {
   now = performance.now()
   /** Read for every call: a plain field. */
   asleep = false
-  #sleptAt = Number.NaN
+  #staleAt = Number.NaN
   #wokeAt = this.now
   /** For how long this process itself stood still before the present tick, in ms. */
   stalledMs = 0
@@ -56,12 +56,13 @@ export class CoarseClock {
   }
 
   /**
-   * When a call began that read `now` at its start: one that woke the clock has read when it fell asleep. Of the last sleep
-   * only: what may be asked about again later reads the real clock.
+   * When a call began that read `now` at its start: one that woke the clock has read when it fell asleep, and one that was
+   * made before the first tick after this process stood still, when that began. Of the last time only: what may be asked
+   * about again later reads the real clock.
    */
   beganAt(now: number): number {
     if (this.asleep) this.refresh()
-    return now === this.#sleptAt ? this.#wokeAt : now
+    return now === this.#staleAt ? this.#wokeAt : now
   }
 
   /** Resolves at the next tick; never once nobody listens any more, since who waits so keeps no timer going. */
@@ -74,19 +75,28 @@ export class CoarseClock {
 
   #tick(): void {
     const now = performance.now()
-    this.now = now
     this.stalledMs = Math.max(0, now - this.#dueAt - this.tickMs)
+    if (this.stalledMs > 0) this.#staleAt = this.now
+    this.now = now
     if (this.asleep) this.#isAwake()
-    for (const listener of this.#listeners.keys()) listener(now)
+    else if (this.stalledMs > 0) this.#wokeAt = now
     const waiting = this.#waiting
     this.#waiting = []
-    for (const resolve of waiting) resolve()
+    try {
+      for (const listener of this.#listeners.keys()) listener(now)
+    } finally {
+      for (const resolve of waiting) resolve()
+      this.#rearm(now)
+    }
+  }
+
+  #rearm(now: number): void {
     if (this.#timer === undefined) return
     let restsUntil = Number.POSITIVE_INFINITY
     for (const until of this.#listeners.values()) restsUntil = Math.min(restsUntil, until())
     // Short of a few ticks it is not worth it.
     this.asleep = restsUntil > now + 4 * this.tickMs
-    if (this.asleep) this.#sleptAt = now
+    if (this.asleep) this.#staleAt = this.now
     // A timer may fire up to a millisecond early, and what is due by then would not be yet.
     this.#arm(now, this.asleep ? Math.min(LONGEST_MS, Math.ceil(restsUntil - now) + 1) : this.tickMs)
   }

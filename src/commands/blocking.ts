@@ -27,11 +27,12 @@ export async function carryOnLease(
   // 0 is the caller's word for none.
   const timeoutMs = options?.timeoutMs || undefined
   const since = options?.since ?? performance.now()
-  const lease = await shard.acquire({ timeoutMs, signal }).catch((error: unknown) => {
+  const restMs = () => timeoutMs && Math.max(1, Math.ceil(timeoutMs - (performance.now() - since)))
+  const lease = await shard.acquire({ timeoutMs: restMs(), signal }).catch((error: unknown) => {
     throw signal?.aborted === true && error === signal.reason ? new AbortError() : error
   })
   try {
-    const leftMs = timeoutMs === undefined ? undefined : Math.max(1, Math.ceil(timeoutMs - (performance.now() - since)))
+    const leftMs = restMs()
     if (profile.name.startsWith('WAIT')) await raiseReplicationOffset(lease, { timeoutMs: leftMs, abortSignal: signal })
     return await lease.send(words, {
       ...options,

@@ -10,7 +10,7 @@ import { AbortError, assertEncodable, ErrorReply, type RedisArgument, type SendO
 import type { CallOptions, CommandProfile } from './call.js'
 import { CallEnds } from './call-ends.js'
 import type { DurableLane } from './durable-lane.js'
-import { classifyFailure, reasonOf } from './failure.js'
+import { classifyFailure, reasonOf, replyCode } from './failure.js'
 import type { MasterLink } from './master-link.js'
 import { ReplicaReads, readsAnywhere } from './replica-reads.js'
 import type { ReplicaSet } from './replica-set.js'
@@ -23,6 +23,7 @@ const REPEAT_BACKOFF = { minMs: 5, maxMs: 250 } as const
  * take everybody's commands along with every repeat, until its deadline.
  */
 const MOST_LOSSES = 5
+const SCRIPT = /^(EVAL|FCALL)/
 /** A try needs at least so long to be answered in, in ms. */
 const LAST_TRY_MS = 20
 
@@ -135,21 +136,16 @@ export class Calls {
     let mayHaveRun = false
     let losses = 0
     const inLine = this.#keepsOrder(profile, options)
-    let acceptances: number | undefined
     let line: number | undefined
     try {
       for (;;) {
         let pause = this.#judge(error, profile, options, deadline, sentAt)
         let place: number | undefined
-        if (pause && inLine) {
-          acceptances ??= this.#link.acceptances
+        if (pause && inLine && isOfTheServer(error)) {
           line ??= this.#link.placeOf(error as Error)
-          // Where others are accepted meanwhile, the refusal is its own.
-          if (acceptances === this.#link.acceptances) {
-            this.#link.writeRefused()
-            place = line
-            pause = deadline - this.#clock.now < LAST_TRY_MS
-          }
+          this.#link.writeRefused(error as Error)
+          place = line
+          pause = deadline - this.#clock.now < LAST_TRY_MS
         }
         if (classifyFailure(error) === 'lost') {
           mayHaveRun ||= !profile.readOnly
@@ -188,7 +184,9 @@ export class Calls {
 
   /** Whether a write, when refused, is to be sent again before those made after it. */
   #keepsOrder(profile: CommandProfile, options: CallOptions | undefined): boolean {
-    return !profile.readOnly && options?.replicaAck === undefined && !this.#link.slow.takes(options)
+    // A script may answer with words of its own that mean nothing for others.
+    const own = options?.replicaAck !== undefined || this.#link.slow.takes(options) || SCRIPT.test(profile.name)
+    return !profile.readOnly && !own
   }
 
   /** With `retry: 'always'` a write may have run at the first try although the last one was not sent. */
@@ -267,7 +265,7 @@ export class Calls {
       const signal = options?.abortSignal
       const shared = this.#usable(profile, options) ?? (await this.#connectionFor(profile, options, deadline, place))
       const reply = this.#board(ticket, shared, signal).send(args, this.#optionsFor(options))
-      if (!profile.readOnly) this.#tellEnd(reply)
+      if (!profile.readOnly) this.#takePlace(reply)
       return this.#inTime(reply, shared, profile, options, deadline)
     }
     const durable = options?.replicaAck !== undefined && !profile.readOnly
@@ -312,15 +310,11 @@ export class Calls {
     return this.#link.connectionFor(profile, place === undefined ? end : end - LAST_TRY_MS, signal, place)
   }
 
-  #tellEnd(reply: Promise<unknown>): void {
-    reply.then(
-      () => this.#link.writeAccepted(),
-      (error: unknown) => {
-        const kind = classifyFailure(error)
-        if (kind === 'answered') this.#link.writeAccepted()
-        else if (error instanceof ErrorReply) this.#link.placeOf(error)
-      },
-    )
+  /** The steps to the caller are more than on the quick way, and others would come first. */
+  #takePlace(reply: Promise<unknown>): void {
+    reply.catch((error: unknown) => {
+      if (error instanceof ErrorReply && classifyFailure(error) !== 'answered') this.#link.placeOf(error)
+    })
   }
 
   /** The last look before it goes out: a caller who was told that nothing was sent must be right (R10). */
@@ -360,6 +354,7 @@ export class Calls {
     // A MULTI without its EXEC would take everybody's commands for its own.
     if (kind === 'full' || kind === 'caller') shared.destroy(error as Error)
     if (!(error instanceof ErrorReply)) throw error
+    if (kind !== 'answered') this.#link.placeOf(error)
     if (kind === 'moved') this.#refused(error, sentAt)
     return error
   }
@@ -393,6 +388,11 @@ export class Calls {
       ticket.over = true
     }
   }
+}
+
+/** TRYAGAIN is about a key; all else that is refused for now is refused to everybody. */
+function isOfTheServer(error: unknown): boolean {
+  return error instanceof ErrorReply && replyCode(error) !== 'TRYAGAIN'
 }
 
 function isNotSent(error: unknown): boolean {

@@ -71,7 +71,7 @@ export class MasterLink {
   readonly #listener: LinkListener
   readonly #rebuilder: Rebuilder
   readonly #room: WaitingRoom
-  readonly #refused = new RefusedWrites({ onTry: () => this.#tryWrites(), onOver: () => this.#goOn() })
+  readonly #refused = new RefusedWrites(() => this.#goOn())
   readonly #shared: SharedSet
   #state: ShardState = 'connecting'
   #address: Address | undefined
@@ -176,31 +176,21 @@ export class MasterLink {
     signal?: AbortSignal,
     place?: number,
   ): Promise<SharedConnection> {
-    for (let goesAhead = false; ; ) {
-      const shared = goesAhead && this.#state === 'ready' ? this.#shared.next() : this.usable(profile)
+    for (;;) {
+      const shared = this.usable(profile)
       if (shared !== undefined) return shared
       if (this.#state === 'closed') throw new PoolClosedError()
       // Who waits is sent away by a tick, and the clock may be asleep.
       this.#clock.refresh()
-      goesAhead = await this.#room.enter(deadline, signal, place)
+      await this.#room.enter(deadline, signal, place)
     }
   }
 
-  /** How often a write was accepted while others were refused. */
-  get acceptances(): number {
-    return this.#refused.acceptances
-  }
-
-  /** A write was refused for now: all writes of the shard pause until one is accepted. */
-  writeRefused(): void {
+  /** A write was refused for now: those of the shard pause a little, and keep their order. */
+  writeRefused(refusal: Error): void {
     if (this.#state === 'closed') return
-    this.#refused.refused()
-    this.open = undefined
-  }
-
-  /** A write was accepted that did not go the quick way. */
-  writeAccepted(): void {
-    this.#refused.accepted()
+    this.#refused.refused(refusal)
+    if (this.#refused.paused) this.open = undefined
   }
 
   /** See `RefusedWrites`; to be asked as soon as the refusal is there. */
@@ -311,21 +301,11 @@ export class MasterLink {
     if (next === 'ready') this.#listener.onReady()
   }
 
-  /** Two, so that one that alone is refused is told from a server that refuses all. */
-  #tryWrites(): void {
-    if (this.#state === 'ready' && this.#room.size > 0) {
-      this.#room.sendAhead(2)
-      return
-    }
-    // Nobody is there to knock, or they wait for the master anyway.
-    this.#refused.reset()
-    this.#goOn()
-  }
-
   /** Who waits goes on, if there is reason to. */
   #goOn(): void {
     const ready = this.#state === 'ready'
-    this.open = ready && !this.#refused.paused ? this.#shared.only : undefined
+    const quick = ready && !this.#refused.paused && this.#settings.sharedConnections === 1
+    this.open = quick ? this.#shared.only : undefined
     if (ready) this.#room.open()
   }
 

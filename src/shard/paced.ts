@@ -25,7 +25,11 @@ export function turnOf(pace: Pace, signal: AbortSignal): Promise<void> | undefin
 export async function openPaced(pace: Pace, signal: AbortSignal, open: () => Promise<Connection>): Promise<Connection> {
   const turn = turnOf(pace, signal)
   if (turn !== undefined) await turn
-  const connection = await open()
+  const connection = await open().catch((error: unknown) => {
+    // Given up by us: that says nothing of the other side.
+    if (signal.aborted) pace.giveBack()
+    throw error
+  })
   pace.giveBack()
   const since = performance.now()
   connection.onEnd(() => {

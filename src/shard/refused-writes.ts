@@ -1,38 +1,35 @@
 import { Backoff } from '../async/backoff.js'
 
-/** Between two tries of what was refused. The cap keeps a wait for the end of a LOADING or a NOREPLICAS cheap for the server. */
+/** Between two tries of what was refused. The cap bounds how long writes pause that the server would take by now. */
 const PAUSE = { minMs: 5, maxMs: 250 } as const
-/** Who was sent ahead and is not answered within this, in ms, is not waited for. */
-const ANSWER_MS = 500
+/** Without a refusal for so long, in ms, the next one is the first of others. */
+const QUIET_MS = 1_000
 
-export interface RefusedWritesSettings {
-  /** The pause is over: some may go ahead, to find out whether writes are accepted. */
-  onTry(): void
-  /** Writes are accepted: all may go. */
-  onOver(): void
+interface Refusal {
+  readonly place: number
+  /** Later when it has been told of: twice is a refusal anew. */
+  at: number
 }
 
 /**
- * While a master refuses writes for now (LOADING, NOREPLICAS, BUSY, READONLY), all writes of the shard pause together, and
- * the first of them knock for all: repeated each by itself, a later write to a key would overtake an earlier one, which
- * would then win.
+ * While a master refuses writes for now (LOADING, NOREPLICAS, BUSY, READONLY), those of the shard pause together and go out
+ * together, in the order they were called: repeated each by itself, a later write to a key would overtake an earlier one,
+ * which would then win. A pause ends by its own time, whatever the server says: it costs at most `PAUSE.maxMs`.
  */
 export class RefusedWrites {
-  /** Counts the writes that were accepted since some were refused: a call that alone is refused must not hold the others. */
-  acceptances = 0
-  readonly #settings: RefusedWritesSettings
+  readonly #onOver: () => void
   readonly #backoff = new Backoff(PAUSE)
-  readonly #places = new WeakMap<Error, number>()
+  readonly #refusals = new WeakMap<Error, Refusal>()
   #lastPlace = 0
   #timer: NodeJS.Timeout | undefined
-  #trying = false
-  #lately = false
+  #endedAt = Number.NEGATIVE_INFINITY
 
-  constructor(settings: RefusedWritesSettings) {
-    this.#settings = settings
+  /** `onOver`: the pause is over, and all may go. */
+  constructor(onOver: () => void) {
+    this.#onOver = onOver
   }
 
-  /** True while no write goes out but those that knock. */
+  /** True while no write goes out. */
   get paused(): boolean {
     return this.#timer !== undefined
   }
@@ -41,43 +38,36 @@ export class RefusedWrites {
    * The place of a refused write among the others: that of its refusal, since replies come in the order of the calls. Asked
    * for at once, as their callers learn of it after more steps or fewer.
    */
-  placeOf(refusal: Error): number {
-    const place = this.#places.get(refusal) ?? ++this.#lastPlace
-    this.#places.set(refusal, place)
-    return place
+  placeOf(error: Error): number {
+    return this.#refusal(error).place
   }
 
-  refused(): void {
-    this.#lately = true
-    if (this.paused && !this.#trying) return
-    this.#trying = false
-    this.#arm(this.#backoff.next())
+  /** A write was refused: a pause begins, unless one goes on, or has been since. */
+  refused(error: Error): void {
+    const refusal = this.#refusal(error)
+    const { at } = refusal
+    refusal.at = Number.POSITIVE_INFINITY
+    if (this.paused || at < this.#endedAt) return
+    if (performance.now() - this.#endedAt > QUIET_MS) this.#backoff.reset()
+    this.#timer = setTimeout(() => {
+      this.reset()
+      this.#onOver()
+    }, this.#backoff.next())
   }
 
-  /** A write was accepted. */
-  accepted(): void {
-    if (!this.#lately) return
-    const { paused } = this
-    this.acceptances++
-    this.reset()
-    if (paused) this.#settings.onOver()
-  }
-
-  /** A new connection is a new chance. Nobody is told, and no timer is left. */
+  /** Ends the pause, if any, and tells nobody. No timer is left. */
   reset(): void {
-    this.#lately = false
-    this.#trying = false
-    this.#backoff.reset()
     clearTimeout(this.#timer)
     this.#timer = undefined
+    this.#endedAt = performance.now()
   }
 
-  #arm(ms: number): void {
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => {
-      this.#trying = true
-      this.#arm(ANSWER_MS)
-      this.#settings.onTry()
-    }, ms)
+  #refusal(error: Error): Refusal {
+    let refusal = this.#refusals.get(error)
+    if (refusal === undefined) {
+      refusal = { place: ++this.#lastPlace, at: performance.now() }
+      this.#refusals.set(error, refusal)
+    }
+    return refusal
   }
 }

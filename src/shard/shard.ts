@@ -297,7 +297,8 @@ export class Shard implements ShardPort {
       onLost: (lost) => this.#subscribers.delete(lost),
       onLate: (late) => late.destroy(new Error('the subscriber does not answer')),
     })
-    this.#subscribers.add(watched)
+    // One that has ended by now has told it already.
+    if (!connection.ended) this.#subscribers.add(watched)
     return connection
   }
 

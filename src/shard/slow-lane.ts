@@ -146,9 +146,11 @@ export class SlowLane {
     this.#opening = true
     const backoff = new Backoff(BACKOFF)
     do {
-      if (this.#settings.link.usable(READ) !== undefined && (await this.#try())) break
+      const opened = this.#settings.link.usable(READ) !== undefined && (await this.#try())
+      // It may have ended in the turn between.
+      if (opened && this.#shared !== undefined) break
       await sleep(backoff.next(), this.#era.signal).catch(() => {})
-    } while (!this.#closed && this.#room.size > 0)
+    } while (!this.#closed && this.#shared === undefined && this.#room.size > 0)
     this.#opening = false
     if (this.#shared !== undefined) this.#room.open()
   }

@@ -1,7 +1,7 @@
 import { onAbort } from '../async/abort.js'
 
 interface Waiter {
-  readonly resolve: (goesAhead: boolean) => void
+  readonly resolve: () => void
   readonly reject: (error: Error) => void
   /** `clock.now` at which the wait ends; Infinity: no end of its own. */
   readonly deadline: number
@@ -39,10 +39,10 @@ export class WaitingRoom {
   }
 
   /**
-   * Resolves when the room opens, with true for who is sent ahead of the others. Rejects when it is full, at the deadline, by `fail`, or with the signal's reason. Calls that
+   * Resolves when the room opens. Rejects when it is full, at the deadline, by `fail`, or with the signal's reason. Calls that
    * were refused have a `place` among them, and find room in any case: those in flight are bounded already.
    */
-  enter(deadline: number, signal?: AbortSignal, place?: number): Promise<boolean> {
+  enter(deadline: number, signal?: AbortSignal, place?: number): Promise<void> {
     if (signal?.aborted) return Promise.reject(signal.reason as Error)
     if (place === undefined && this.#waiters.size >= this.#settings.maxWaiting) {
       return Promise.reject(this.#settings.full(this.#waiters.size))
@@ -64,7 +64,7 @@ export class WaitingRoom {
   sweep(now: number): void {
     const waiting = this.size
     if (waiting === 0) return
-    for (const waiter of this.#all()) {
+    for (const waiter of [...this.#refused, ...this.#waiters]) {
       if (waiter.deadline > now) continue
       this.#leave(waiter)
       waiter.reject(this.#settings.overdue(waiting))
@@ -75,15 +75,7 @@ export class WaitingRoom {
   open(): void {
     for (const waiter of this.#all()) {
       this.#leave(waiter)
-      waiter.resolve(false)
-    }
-  }
-
-  /** Lets the first ones go ahead. */
-  sendAhead(count: number): void {
-    for (const waiter of [...this.#all()].slice(0, count)) {
-      this.#leave(waiter)
-      waiter.resolve(true)
+      waiter.resolve()
     }
   }
 

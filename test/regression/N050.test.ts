@@ -21,7 +21,10 @@ describe('N050: the order of writes', () => {
         const client = i % 2 === 0 ? pool : pool.withCommandOptions({ timeout: 4_000 })
         calls.push(client.set(key, String(i)))
         if (i % 3 === 2) await pause(2)
-        if (i === 40) master.refusal = undefined
+        if (i !== 40) continue
+        // One that is on its way when the server changes its mind may be accepted before one that was refused.
+        while (pool.stats().shards[0]!.waiting < calls.length) await turn()
+        master.refusal = undefined
       }
       await Promise.all(calls)
       const values = master.executed.map(([, , value]) => Number(value))
@@ -74,6 +77,38 @@ describe('N050: the order of writes', () => {
     master.refusesKey = undefined
     await refused
     assert.equal(master.data.get(key), 'at last')
+  })
+
+  it('a pause ends by itself: pipelines, and what would end the trouble, wait no longer than that', async (t) => {
+    const { pool, key, master } = await fakeWorld(t, { commandTimeoutMs: 3_000 })
+    master.refusal = REFUSALS[0]
+    const refused = Array.from({ length: 3 }, (_, i) => pool.set(key, String(i)))
+    await pause(400)
+    const since = performance.now()
+    const kill = pool.shards[0]!.sendCommand(['SCRIPT', 'KILL']).catch(() => {})
+    while (!master.server.commands.some(([verb]) => verb === 'SCRIPT')) await turn()
+    const reachedMs = performance.now() - since
+    assert.ok(reachedMs < 400, `it reached the server after ${reachedMs} ms`)
+    master.refusal = undefined
+    await Promise.all([kill, ...refused])
+    const after = performance.now()
+    for (let i = 0; i < 20; i++)
+      assert.deepEqual(await pool.pipeline().set(key, String(i)).get(key).exec(), ['OK', String(i)])
+    assert.ok(performance.now() - after < 500, `${performance.now() - after} ms`)
+  })
+
+  it('a pipeline that was refused as a whole goes through without a pause for each of its commands', async (t) => {
+    const { pool, key, master } = await fakeWorld(t, { commandTimeoutMs: 5_000 })
+    master.refusal = REFUSALS[0]
+    const pipeline = pool.pipeline()
+    for (let i = 0; i < 300; i++) pipeline.set(key, String(i))
+    const since = performance.now()
+    const done = pipeline.exec()
+    await pause(20)
+    master.refusal = undefined
+    assert.equal((await done).length, 300)
+    assert.ok(performance.now() - since < 800, `${performance.now() - since} ms`)
+    assert.equal(master.data.get(key), '299')
   })
 
   it('refused until its deadline, a write ends in time as the server told it, and nothing is left waiting', async (t) => {
