@@ -173,7 +173,7 @@ export class Calls {
           return await send(deadline, place)
         } catch (next) {
           // What it waited for has not come: it ends as the server told it, not as one that was never sent.
-          const wasRefused = error instanceof ErrorReply && isNotSent(next)
+          const wasRefused = error instanceof ErrorReply && isNotSent(next) && !this.#closed.aborted
           error = wasRefused && this.#clock.refresh() >= deadline - LAST_TRY_MS ? error : next
         }
       }
