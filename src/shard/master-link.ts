@@ -51,7 +51,7 @@ const SUSPECT_PAUSE_MS = 500
 /** Of connections that fail, or are lost at once: `pool.max` and so many at once, then so many a second. */
 const OWN_PACE = { more: 4, perSecond: 4 } as const
 /** A server that could not answer for a while answers all connections at once: so long the suspected one may take, in ms. */
-const SIGN_GRACE_MS = 100
+export const SIGN_GRACE_MS = 100
 
 /**
  * The link of one shard to its verified master: the shared connections, the state machine, and the single-flight rebuild

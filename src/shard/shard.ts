@@ -5,6 +5,7 @@ import { onAbort } from '../async/abort.js'
 import { Backoff } from '../async/backoff.js'
 import type { CoarseClock } from '../async/clock.js'
 import { bounded } from '../async/deadline.js'
+import { sleep } from '../async/sleep.js'
 import { AcquireTimeoutError, PoolClosedError, ShardUnavailableError } from '../errors.js'
 import type { FailoverEvent, LeaseLeakEvent, ReconnectEvent, ShardDownEvent, ShardState } from '../events.js'
 import type { Settings } from '../options.js'
@@ -17,7 +18,7 @@ import { ShardConnections, type Slot } from './connections.js'
 import { DurableLane } from './durable-lane.js'
 import { reasonOf } from './failure.js'
 import { Lease } from './lease.js'
-import { MasterLink } from './master-link.js'
+import { MasterLink, SIGN_GRACE_MS } from './master-link.js'
 import { openPaced } from './paced.js'
 import type { Trigger } from './rebuild.js'
 import { ReplicaSet } from './replica-set.js'
@@ -295,11 +296,24 @@ export class Shard implements ShardPort {
       heartbeatMs: this.#settings.heartbeatMs,
       tickMs: this.clock.tickMs,
       onLost: (lost) => this.#subscribers.delete(lost),
-      onLate: (late) => late.destroy(new Error('the subscriber does not answer')),
+      onLate: (late) => void this.#replaceIfDead(late),
     })
     // One that has ended by now has told it already.
     if (!connection.ended) this.#subscribers.add(watched)
     return connection
+  }
+
+  /** A subscriber is silent: is it the connection, or only a slow server? Where that answers nobody, its deadline decides. */
+  async #replaceIfDead(subscriber: SharedConnection): Promise<void> {
+    try {
+      const { connection } = await this.#openOwn('probe', this.#abort.signal)
+      connection.destroy()
+      // A server that was stopped answers all at once, and the fresh answer may be read first.
+      await sleep(SIGN_GRACE_MS, this.#abort.signal)
+      if (subscriber.late) subscriber.destroy(new Error('the subscriber does not answer'))
+    } catch {
+      // Told by whoever looks for the master.
+    }
   }
 
   /** Looks for the master, for the reason named. Joins the run under way. */
@@ -434,7 +448,7 @@ export class Shard implements ShardPort {
 
   /** An exclusive connection is proved like the shared one, each time one is made (R3). */
   async #openOwn(
-    role: 'lease' | 'subscriber',
+    role: 'lease' | 'subscriber' | 'probe',
     signal: AbortSignal,
   ): Promise<{ connection: Connection; generation: number }> {
     await this.whenReady(signal)

@@ -56,4 +56,18 @@ describe("a Lua script that takes longer than the pool's commandTimeoutMs", () =
     })
     assert.equal(pool.stats().shards[0]!.failovers, 0)
   })
+
+  it('a server that answers nobody for a second loses no subscription', async () => {
+    await using patient = await poolOn(topology, { commandTimeoutMs: 5_000, heartbeatMs: 200 }).connect()
+    const key = keyOf(patient, 'cache-a')
+    const gaps: unknown[] = []
+    const heard: string[] = []
+    patient.on('subscription-gap', (gap) => gaps.push(gap))
+    await patient.subscribe(key, (message) => heard.push(message))
+    assert.equal(await patient.eval(BUSY, { keys: [`${key}slow`], arguments: ['1400'] }), 1)
+    await patient.publish(key, 'after')
+    await until('the message', () => heard.length === 1)
+    assert.deepEqual(gaps, [])
+    assert.equal(patient.stats().shards[0]!.reconnects, 0)
+  })
 })
