@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { Assembly } from './assembly.js'
-import { bounded } from './async/deadline.js'
+import { bounded, LONGEST_MS } from './async/deadline.js'
 import { PoolClosedError, ShardUnavailableError, UnknownMasterError } from './errors.js'
 import type { PoolEvents } from './events.js'
 import type { Settings } from './options.js'
@@ -12,9 +12,6 @@ import type { Shard } from './shard/shard.js'
 
 /** `idle` → `connecting` → `open` → `closing` → `idle`: a closed pool may be connected again. */
 type State = 'idle' | 'connecting' | 'open' | 'closing'
-
-/** What a timer takes. */
-const LONGEST_MS = 2 ** 31 - 1
 
 /** What a pool keeps between and during its connected lives. */
 export interface Core {
@@ -217,7 +214,7 @@ export async function waitUntilOpen(
   const since = performance.now()
   core.waiting++
   try {
-    const boundMs = Math.min((timeoutMs ?? defaultMs) || LONGEST_MS, LONGEST_MS)
+    const boundMs = (timeoutMs ?? defaultMs) || LONGEST_MS
     await bounded(connecting, { timeoutMs: boundMs, signal, onTimeout: () => unavailable(core, 'no-master') })
   } catch (error) {
     throw signal?.aborted && error === signal.reason ? new AbortError() : error

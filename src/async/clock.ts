@@ -1,3 +1,5 @@
+import { LONGEST_MS } from './deadline.js'
+
 /** Waits for every tick: what a listener says that does not say when it needs the next one. */
 const ALWAYS = () => 0
 
@@ -113,6 +115,3 @@ export class CoarseClock {
     this.#timer.unref()
   }
 }
-
-/** What a timer takes. */
-const LONGEST_MS = 2 ** 31 - 1

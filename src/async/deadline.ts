@@ -23,7 +23,11 @@ export class Deadline {
   }
 }
 
+/** What a timer takes, in ms: with more it would fire at once. */
+export const LONGEST_MS = 2 ** 31 - 1
+
 export interface BoundSettings {
+  /** In ms; above `LONGEST_MS`, Infinity too, it is that. */
   readonly timeoutMs: number
   /** Makes the error to reject with when the time is up. */
   readonly onTimeout: () => Error
@@ -48,14 +52,17 @@ export function bounded<T>(promise: Promise<T>, settings: BoundSettings): Promis
     }
     let settled = false
     let stopListening: (() => void) | undefined
-    const timer = setTimeout(() => {
-      // After a blocked event loop the timer comes first and the answer is already in the socket: let it be read.
-      setImmediate(() => {
-        if (settled) return
-        finish()
-        reject(settings.onTimeout())
-      })
-    }, settings.timeoutMs)
+    const timer = setTimeout(
+      () => {
+        // After a blocked event loop the timer comes first and the answer is already in the socket: let it be read.
+        setImmediate(() => {
+          if (settled) return
+          finish()
+          reject(settings.onTimeout())
+        })
+      },
+      Math.min(settings.timeoutMs, LONGEST_MS),
+    )
     promise.then(
       (value) => {
         finish()

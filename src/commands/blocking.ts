@@ -12,8 +12,8 @@ export function mayBlock(route: Route, words: readonly RedisArgument[]): boolean
 
 /**
  * A blocking command on a connection of its own, so that it holds nobody up. Its wait is no time-out: the deadline is the
- * command's own wait plus the pool's, and none where it waits for ever; a time-out that the caller gave for this call is
- * kept as it is, from the call on, the wait for a lease included. A failover ends it at once with LeaseReleasedError;
+ * command's own wait plus the pool's, and none where it waits for ever; for the connection it waits no longer than any call
+ * for its answer. A time-out that the caller gave for this call is kept as it is, from the call on, all waits included. A failover ends it at once with LeaseReleasedError;
  * it is never sent again by itself, for the element may be gone with it.
  */
 export async function carryOnLease(
@@ -27,12 +27,13 @@ export async function carryOnLease(
   // 0 is the caller's word for none.
   const timeoutMs = options?.timeoutMs || undefined
   const since = options?.since ?? performance.now()
-  const restMs = () => timeoutMs && Math.max(1, Math.ceil(timeoutMs - (performance.now() - since)))
-  const lease = await shard.acquire({ timeoutMs: restMs(), signal }).catch((error: unknown) => {
+  const restOf = (ms: number | undefined) => ms && Math.max(1, Math.ceil(ms - (performance.now() - since)))
+  const acquireMs = options?.timeoutMs ?? router.context.commandTimeoutMs
+  const lease = await shard.acquire({ timeoutMs: restOf(acquireMs) || undefined, signal }).catch((error: unknown) => {
     throw signal?.aborted === true && error === signal.reason ? new AbortError() : error
   })
   try {
-    const leftMs = restMs()
+    const leftMs = restOf(timeoutMs)
     if (profile.name.startsWith('WAIT')) await raiseReplicationOffset(lease, { timeoutMs: leftMs, abortSignal: signal })
     return await lease.send(words, {
       ...options,

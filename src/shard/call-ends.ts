@@ -16,7 +16,7 @@ import type { MasterLink } from './master-link.js'
 export interface CallEndsSettings {
   readonly shard: string
   readonly settings: Settings
-  readonly link: Pick<MasterLink, 'state' | 'waiting' | 'lastError' | 'usable'>
+  readonly link: Pick<MasterLink, 'state' | 'waiting' | 'usable' | 'waitedInVain'>
   readonly clock: CoarseClock
   /** Commands of the shard that have not ended. */
   inFlight(): number
@@ -47,17 +47,11 @@ export class CallEnds {
     return error
   }
 
-  /** Its own time-out has come: while it waited for a master, that is what it is told. */
-  timedOut(
-    profile: CommandProfile,
-    options: CallOptions | undefined,
-    outcome: Outcome,
-  ): CommandTimeoutError | ShardUnavailableError {
+  /** Its own time-out has come: while it waited to be sent, it is told for what. */
+  timedOut(profile: CommandProfile, options: CallOptions | undefined, outcome: Outcome): Error {
     const { shard, link } = this.#settings
     const waited = outcome === 'not-sent' && link.usable(profile) === undefined
-    return waited
-      ? new ShardUnavailableError(shard, 'no-master', link.waiting, { cause: link.lastError })
-      : new CommandTimeoutError(shard, profile.name, this.timeoutMs(options), outcome)
+    return waited ? link.waitedInVain() : new CommandTimeoutError(shard, profile.name, this.timeoutMs(options), outcome)
   }
 
   /** It was sent, and no answer will come. */

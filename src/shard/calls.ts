@@ -1,36 +1,18 @@
-/* A little longer than most: sending, waiting and repeating share one deadline and one judgement, and belong together. */
-import { onAbort } from '../async/abort.js'
-import { Backoff } from '../async/backoff.js'
 import type { CoarseClock } from '../async/clock.js'
 import { bounded } from '../async/deadline.js'
-import { sleep } from '../async/sleep.js'
-import { ShardedSentinelPoolError } from '../errors.js'
 import type { Settings } from '../options.js'
 import { AbortError, assertEncodable, ErrorReply, type RedisArgument, type SendOptions } from '../redis-client.js'
 import type { CallOptions, CommandProfile } from './call.js'
 import { CallEnds } from './call-ends.js'
 import type { DurableLane } from './durable-lane.js'
-import { classifyFailure, reasonOf, replyCode } from './failure.js'
+import { classifyFailure } from './failure.js'
 import type { MasterLink } from './master-link.js'
+import { Repeats, type Send } from './repeats.js'
 import { ReplicaReads, readsAnywhere } from './replica-reads.js'
 import type { ReplicaSet } from './replica-set.js'
 import type { SharedConnection } from './shared-connection.js'
 
-/** Between two sends of one call. The cap keeps a call that waits out a LOADING or a NOREPLICAS cheap for the server. */
-const REPEAT_BACKOFF = { minMs: 5, maxMs: 250 } as const
-/**
- * So often a call may lose its connection. One whose answer the server cuts off each time (client-output-buffer-limit) would
- * take everybody's commands along with every repeat, until its deadline.
- */
-const MOST_LOSSES = 5
-const SCRIPT = /^(EVAL|FCALL)/
-/** A try needs at least so long to be answered in, in ms. */
-const LAST_TRY_MS = 20
-
 type Args = readonly RedisArgument[]
-
-/** Sends a call, or sends it again. `place`: that among the writes that were refused, before those that were not sent yet. */
-type Send<T> = (deadline: number, place?: number) => Promise<T>
 
 /** Where one sending of a call is. */
 interface Ticket {
@@ -56,27 +38,31 @@ export interface CallsSettings {
 
 /** What happens to a call that does not simply go out and come back: it waits, is repeated, or ends in a typed error (R10–R12). */
 export class Calls {
-  repeats = 0
   readonly #settings: Settings
   readonly #link: MasterLink
   readonly #reads: ReplicaReads
   readonly #durable: DurableLane
   readonly #clock: CoarseClock
   readonly #sendOptions: SendOptions | undefined
-  readonly #closed: AbortSignal
   readonly #inFlight: () => number
   readonly #ends: CallEnds
+  readonly #repeats: Repeats
 
   constructor(options: CallsSettings) {
     this.#settings = options.settings
     this.#link = options.link
-    this.#reads = new ReplicaReads({ ...options, onRepeat: () => this.repeats++ })
+    this.#reads = new ReplicaReads({ ...options, onRepeat: () => this.#repeats.count++ })
     this.#durable = options.durable
     this.#clock = options.clock
     this.#sendOptions = options.sendOptions
-    this.#closed = options.closed
     this.#inFlight = options.inFlight
     this.#ends = new CallEnds(options)
+    this.#repeats = new Repeats({ ...options, ends: this.#ends })
+  }
+
+  /** Calls, or parts of them, that were sent again, for stats. */
+  get repeats(): number {
+    return this.#repeats.count
   }
 
   /** Errors of ours that callers got, for stats. */
@@ -100,7 +86,7 @@ export class Calls {
   ): Promise<unknown> {
     const began = this.#clock.beganAt(since)
     const send: Send<unknown> = (deadline, place) => this.#send(args, profile, options, deadline, place)
-    return this.#repeat(failure, profile, options, began, send)
+    return this.#repeats.run(failure, profile, options, began, send)
   }
 
   /** Several commands back to back on one connection. See `ShardPort.sendBatch`. */
@@ -118,115 +104,8 @@ export class Calls {
     try {
       return await send(this.#ends.deadline(began, options))
     } catch (error) {
-      return this.#repeat(error, profile, options, began, send)
+      return this.#repeats.run(error, profile, options, began, send)
     }
-  }
-
-  async #repeat<T>(
-    failure: unknown,
-    profile: CommandProfile,
-    options: CallOptions | undefined,
-    since: number,
-    send: Send<T>,
-  ): Promise<T> {
-    const deadline = this.#ends.deadline(since, options)
-    let backoff: Backoff | undefined
-    let error = failure
-    let sentAt = since
-    let mayHaveRun = false
-    let losses = 0
-    const inLine = this.#keepsOrder(profile, options)
-    let line: number | undefined
-    try {
-      for (;;) {
-        let pause = this.#judge(error, profile, options, deadline, sentAt)
-        let place: number | undefined
-        if (pause && inLine && isOfTheServer(error)) {
-          line ??= this.#link.placeOf(error as Error)
-          this.#link.writeRefused(error as Error)
-          place = line
-          pause = deadline - this.#clock.now < LAST_TRY_MS
-        }
-        if (classifyFailure(error) === 'lost') {
-          mayHaveRun ||= !profile.readOnly
-          if (++losses === MOST_LOSSES) {
-            throw this.#ends.counted(this.#ends.lost(error, profile, options, deadline, this.#clock.refresh()))
-          }
-          // The longer the more often: it may be this very call that breaks the connection of all.
-          pause = losses > 1
-        }
-        if (pause) {
-          backoff ??= new Backoff(REPEAT_BACKOFF)
-          const pauseMs = backoff.next()
-          const leftMs = Math.max(0, deadline - this.#clock.refresh())
-          // Not sent once more with no time left for an answer: the refusal is known, a try without an answer is not.
-          await pausing(
-            pauseMs + LAST_TRY_MS < leftMs ? pauseMs : Math.ceil(leftMs),
-            options?.abortSignal,
-            this.#closed,
-          )
-          if (this.#clock.refresh() >= deadline) this.#judge(error, profile, options, deadline, sentAt)
-        }
-        this.repeats++
-        sentAt = this.#clock.refresh()
-        try {
-          return await send(deadline, place)
-        } catch (next) {
-          // What it waited for has not come: it ends as the server told it, not as one that was never sent.
-          const wasRefused = error instanceof ErrorReply && isNotSent(next) && !this.#closed.aborted
-          error = wasRefused && this.#clock.refresh() >= deadline - LAST_TRY_MS ? error : next
-        }
-      }
-    } catch (end) {
-      throw mayHaveRun ? this.#inDoubt(end, profile, options, deadline) : end
-    }
-  }
-
-  /** Whether a write, when refused, is to be sent again before those made after it. */
-  #keepsOrder(profile: CommandProfile, options: CallOptions | undefined): boolean {
-    // A script may answer with words of its own that mean nothing for others.
-    const own = options?.replicaAck !== undefined || this.#link.slow.takes(options) || SCRIPT.test(profile.name)
-    return !profile.readOnly && !own
-  }
-
-  /** With `retry: 'always'` a write may have run at the first try although the last one was not sent. */
-  #inDoubt(end: unknown, profile: CommandProfile, options: CallOptions | undefined, deadline: number): unknown {
-    if (end instanceof ShardedSentinelPoolError) {
-      if ((end as { outcome?: string }).outcome !== 'not-sent') return end
-    } else if (classifyFailure(end) === 'answered' || classifyFailure(end) === 'caller') return end
-    return this.#ends.lost(end, profile, options, deadline, this.#clock.refresh())
-  }
-
-  /** Decides whether a failed call is sent again (true: after a pause). @throws what the caller gets otherwise */
-  #judge(
-    error: unknown,
-    profile: CommandProfile,
-    options: CallOptions | undefined,
-    deadline: number,
-    sentAt: number,
-  ): boolean {
-    if (error instanceof ShardedSentinelPoolError) throw this.#ends.counted(error)
-    const kind = classifyFailure(error)
-    if (kind === 'answered' || kind === 'caller') throw error
-    const retry = options?.retry ?? this.#settings.retry
-    const now = this.#clock.refresh()
-    if (kind === 'full') throw this.#ends.full(error)
-    if (kind === 'lost') {
-      const repeatable = retry === 'always' || (retry === 'safe' && profile.readOnly)
-      if (!repeatable || now >= deadline)
-        throw this.#ends.counted(this.#ends.lost(error, profile, options, deadline, now))
-      return false
-    }
-    if (kind === 'moved' || kind === 'stale-login') this.#refused(error as ErrorReply, sentAt)
-    if (retry === 'never' || now >= deadline) throw this.#ends.refused(error, profile, options, now >= deadline)
-    return kind !== 'not-sent'
-  }
-
-  /** A reply that says the node cannot serve: unless it is from the connection before, the master is looked for. */
-  #refused(reply: ErrorReply, sentAt: number): void {
-    if (this.#link.verifiedAt > sentAt) return
-    if (classifyFailure(reply) === 'stale-login') this.#link.loginLost(reply)
-    else this.#link.lost(reasonOf(reply), reply)
   }
 
   #optionsFor(options: CallOptions | undefined): SendOptions | undefined {
@@ -265,7 +144,7 @@ export class Calls {
       const signal = options?.abortSignal
       const shared = this.#usable(profile, options) ?? (await this.#connectionFor(profile, options, deadline, place))
       const reply = this.#board(ticket, shared, signal).send(args, this.#optionsFor(options))
-      if (!profile.readOnly) this.#takePlace(reply)
+      if (this.#repeats.keepsOrder(profile, options)) this.#takePlace(reply)
       return this.#inTime(reply, shared, profile, options, deadline)
     }
     const durable = options?.replicaAck !== undefined && !profile.readOnly
@@ -305,15 +184,15 @@ export class Calls {
   ): Promise<SharedConnection> {
     const signal = options?.abortSignal
     // A time-out of its own has a timer of its own, which tells of it; the room's clock must not come first.
-    const end = options?.timeoutMs === undefined ? deadline : deadline + 2 * this.#clock.tickMs
-    if (this.#link.slow.takes(options)) return this.#link.slow.connectionFor(profile, end, signal)
-    return this.#link.connectionFor(profile, place === undefined ? end : end - LAST_TRY_MS, signal, place)
+    const sweptAt = options?.timeoutMs === undefined ? deadline : deadline + 2 * this.#clock.tickMs
+    if (this.#link.slow.takes(options)) return this.#link.slow.connectionFor(profile, sweptAt, signal)
+    return this.#link.connectionFor(profile, deadline, signal, { place, sweptAt })
   }
 
   /** The steps to the caller are more than on the quick way, and others would come first. */
   #takePlace(reply: Promise<unknown>): void {
     reply.catch((error: unknown) => {
-      if (error instanceof ErrorReply && classifyFailure(error) !== 'answered') this.#link.placeOf(error)
+      if (error instanceof ErrorReply && classifyFailure(error) !== 'answered') this.#link.refusals.placeOf(error)
     })
   }
 
@@ -354,8 +233,8 @@ export class Calls {
     // A MULTI without its EXEC would take everybody's commands for its own.
     if (kind === 'full' || kind === 'caller') shared.destroy(error as Error)
     if (!(error instanceof ErrorReply)) throw error
-    if (kind !== 'answered') this.#link.placeOf(error)
-    if (kind === 'moved') this.#refused(error, sentAt)
+    if (kind !== 'answered') this.#link.refusals.placeOf(error)
+    if (kind === 'moved') this.#repeats.refused(error, sentAt)
     return error
   }
 
@@ -372,7 +251,7 @@ export class Calls {
     always: boolean,
   ): Promise<T> {
     if (options?.timeoutMs === undefined && options?.abortSignal === undefined && !always) return call
-    const timeoutMs = Math.max(0, Math.min(deadline - this.#clock.refresh(), 2 ** 31 - 1))
+    const timeoutMs = Math.max(0, deadline - this.#clock.refresh())
     const onTimeout = () => {
       const { sentOn } = ticket
       if (typeof sentOn === 'object') this.#link.suspect(sentOn)
@@ -388,24 +267,4 @@ export class Calls {
       ticket.over = true
     }
   }
-}
-
-/** TRYAGAIN is about a key; all else that is refused for now is refused to everybody. */
-function isOfTheServer(error: unknown): boolean {
-  return error instanceof ErrorReply && replyCode(error) !== 'TRYAGAIN'
-}
-
-function isNotSent(error: unknown): boolean {
-  return (error as { outcome?: string }).outcome === 'not-sent'
-}
-
-async function pausing(ms: number, signal: AbortSignal | undefined, closed: AbortSignal): Promise<void> {
-  if (signal?.aborted) throw new AbortError()
-  if (closed.aborted) return
-  const over = new AbortController()
-  const end = () => over.abort()
-  const stopListening = [onAbort(closed, end), signal && onAbort(signal, end)]
-  await sleep(ms, over.signal).catch(() => {})
-  for (const stop of stopListening) stop?.()
-  if (signal?.aborted) throw new AbortError()
 }

@@ -50,6 +50,8 @@ export class ShardConnections {
   #atHand: Slot[] = []
   readonly #sweepMs: number
   #sweptAt = performance.now()
+  /** Borrowers whose connection has not come yet. */
+  #waiting = 0
   readonly #abort = new AbortController()
   #onReturn: (() => void) | undefined
   /** Why the last try to open a connection failed; undefined once one has succeeded. */
@@ -77,10 +79,12 @@ export class ShardConnections {
   }
 
   picture(): AcquirePicture {
+    const { size, max, available, borrowed, pending } = this.#pool
+    // generic-pool goes on counting what it has cleared away as available.
+    if (this.#abort.signal.aborted) return { size: 0, max, idle: 0, borrowed: 0, pending: 0, oldestLeaseMs: 0 }
     let oldest = 0
     const now = performance.now()
     for (const slot of this.#borrowed) oldest = Math.max(oldest, now - slot.usedAt)
-    const { size, max, available, borrowed, pending } = this.#pool
     const atHand = this.#atHand.length
     const idle = available + atHand
     return { size, max, idle, borrowed: borrowed - atHand, pending, oldestLeaseMs: Math.round(oldest) }
@@ -134,13 +138,19 @@ export class ShardConnections {
     const atHand = this.takeAtHand()
     if (atHand !== undefined) return atHand
     const deadline = performance.now() + this.#settings.acquireTimeoutMs
-    for (;;) {
-      if (this.#abort.signal.aborted) throw new PoolClosedError()
-      const slot = await this.#borrow()
-      if (this.#isLive(slot)) return slot
-      // The generation moved on between the test and the hand-over.
-      await this.giveBack(slot, false)
-      if (performance.now() >= deadline) throw this.#timeoutError()
+    this.#waiting++
+    try {
+      for (;;) {
+        if (this.#abort.signal.aborted) throw new PoolClosedError()
+        const slot = await this.#borrow()
+        if (this.#isLive(slot)) return slot
+        // The generation moved on between the test and the hand-over.
+        await this.giveBack(slot, false)
+        if (performance.now() >= deadline) throw this.#timeoutError()
+      }
+    } finally {
+      this.#waiting--
+      this.#tellIdle()
     }
   }
 
@@ -171,7 +181,7 @@ export class ShardConnections {
     const good = reusable && !this.#abort.signal.aborted && this.#isGood(slot)
     if (good && this.#pool.pending === 0) {
       this.#atHand.push(slot)
-      if (this.#borrowed.size === 0) this.#onReturn?.()
+      this.#tellIdle()
       return DONE
     }
     return this.#giveToPool(slot, good)
@@ -179,7 +189,7 @@ export class ShardConnections {
 
   async #giveToPool(slot: Slot, good: boolean): Promise<void> {
     await (good ? this.#pool.release(slot) : this.#pool.destroy(slot)).catch(() => {})
-    if (this.#borrowed.size === 0) this.#onReturn?.()
+    this.#tellIdle()
   }
 
   /** Closes every socket of an older generation now, idle or borrowed; the records follow at borrow, return or eviction. */
@@ -189,12 +199,21 @@ export class ShardConnections {
     }
   }
 
-  /** Resolves when no connection is out, at once or when the last comes back. */
+  /** Resolves when no connection is out and nobody waits for one, at once or when the last comes back. */
   idle(): Promise<void> {
-    if (this.#borrowed.size === 0) return Promise.resolve()
+    if (this.#isIdle) return DONE
     return new Promise((resolve) => {
       this.#onReturn = resolve
     })
+  }
+
+  /** Who waits will hold one in a moment: between two holders none is out. */
+  get #isIdle(): boolean {
+    return this.#borrowed.size === 0 && this.#waiting === 0
+  }
+
+  #tellIdle(): void {
+    if (this.#isIdle) this.#onReturn?.()
   }
 
   /** No socket and no timer is left when it returns. Idempotent. */

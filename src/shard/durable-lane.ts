@@ -105,7 +105,7 @@ export class DurableLane {
     try {
       for (;;) {
         await link.connectionFor(WRITE, deadline)
-        const lease = await acquire(Math.min(2 ** 31 - 1, Math.max(1, deadline - performance.now())))
+        const lease = await acquire(Math.max(1, deadline - performance.now()))
         // A failover may have been announced while the connection was waited for.
         if (link.usable(WRITE) !== undefined) return lease
         await lease.release().catch(() => {})
@@ -130,7 +130,7 @@ export class DurableLane {
     try {
       const settled = await bounded(work, {
         // The node may be frozen: WAIT's own time-out is the server's to keep.
-        timeoutMs: Math.min(2 ** 31 - 1, Math.max(1, left)),
+        timeoutMs: Math.max(1, left),
         onTimeout: () => new Error('the writes were not confirmed in time'),
       })
       await lease.release().catch(() => {})

@@ -1,4 +1,4 @@
-import { bounded } from '../async/deadline.js'
+import { bounded, LONGEST_MS } from '../async/deadline.js'
 import {
   CommandTimeoutError,
   ConnectionLostError,
@@ -14,8 +14,6 @@ import { factsOf, type GuardedKind, leavesAMark, waitsByNature } from './lease-m
 
 type Listener = (...args: unknown[]) => void
 
-/** What a timer takes. */
-const LONGEST_MS = 2 ** 31 - 1
 /** A server that does not answer UNWATCH so soon is not worth waiting for: the connection is destroyed instead, in ms. */
 const UNWATCH_TIMEOUT_MS = 1_000
 
@@ -93,9 +91,8 @@ export class Lease implements LeasePort {
   /** A call that is given up leaves an answer behind that nobody waits for: its connection goes with it. */
   #bounded(call: Promise<unknown>, name: string, timeoutMs: number, signal: AbortSignal | undefined): Promise<unknown> {
     if (timeoutMs === 0 && signal === undefined) return call
-    const bound = timeoutMs === 0 ? LONGEST_MS : Math.min(timeoutMs, LONGEST_MS)
     const onTimeout = () => new CommandTimeoutError(this.shard, name.toUpperCase(), timeoutMs, 'unknown')
-    return bounded(call, { timeoutMs: bound, onTimeout, signal }).catch((error: unknown) => {
+    return bounded(call, { timeoutMs: timeoutMs || LONGEST_MS, onTimeout, signal }).catch((error: unknown) => {
       const aborted = signal?.aborted === true && error === signal.reason
       if (aborted || error instanceof CommandTimeoutError) this.#connection.destroy(error as Error)
       throw aborted ? new AbortError() : error

@@ -50,6 +50,8 @@ export interface MasterLinkSettings {
 const SUSPECT_PAUSE_MS = 500
 /** Of connections that fail, or are lost at once: `pool.max` and so many at once, then so many a second. */
 const OWN_PACE = { more: 4, perSecond: 4 } as const
+/** A call that has waited needs at least so long to be answered in, in ms. */
+export const LAST_TRY_MS = 20
 /** A server that could not answer for a while answers all connections at once: so long the suspected one may take, in ms. */
 export const SIGN_GRACE_MS = 100
 
@@ -66,12 +68,19 @@ export class MasterLink {
   readonly pace: Pace
   /** For calls that may take longer than `commandTimeoutMs`. */
   readonly slow: SlowLane
+  /** Writes that the master refuses for now. */
+  readonly refusals = new RefusedWrites({
+    onPause: () => {
+      this.open = undefined
+    },
+    onOver: () => this.#goOn(),
+  })
+  readonly #name: string
   readonly #settings: Settings
   readonly #clock: CoarseClock
   readonly #listener: LinkListener
   readonly #rebuilder: Rebuilder
   readonly #room: WaitingRoom
-  readonly #refused = new RefusedWrites(() => this.#goOn())
   readonly #shared: SharedSet
   #state: ShardState = 'connecting'
   #address: Address | undefined
@@ -86,6 +95,7 @@ export class MasterLink {
 
   constructor(options: MasterLinkSettings) {
     const { name, settings } = options
+    this.#name = name
     this.#settings = settings
     this.#clock = options.clock
     this.#listener = options.listener
@@ -112,7 +122,7 @@ export class MasterLink {
     this.#room = new WaitingRoom({
       maxWaiting: settings.pool.maxWaiting,
       full: (waiting) => new ShardUnavailableError(name, 'too-many-waiting', waiting, { cause: this.#lastError }),
-      overdue: (waiting) => new ShardUnavailableError(name, 'no-master', waiting, { cause: this.#lastError }),
+      overdue: (waiting) => this.waitedInVain(waiting),
     })
   }
 
@@ -162,40 +172,37 @@ export class MasterLink {
   /** A connection this command may use now, or undefined when it has to wait. */
   usable(profile: CommandProfile): SharedConnection | undefined {
     if (this.#state !== 'ready' && !(this.#state === 'holding' && profile.readOnly)) return undefined
-    if (this.#refused.paused && !profile.readOnly) return undefined
+    if (this.refusals.paused && !profile.readOnly) return undefined
     return this.#shared.next()
   }
 
   /**
    * The same, waiting for it until `deadline` at the longest. `place`: the call was sent before and refused, and goes before
-   * those that were not. @throws ShardUnavailableError, PoolClosedError
+   * those that were not. `sweptAt`: later than the deadline, where a timer of the caller's tells of that. @throws ShardUnavailableError, PoolClosedError
    */
   async connectionFor(
     profile: CommandProfile,
     deadline: number,
     signal?: AbortSignal,
-    place?: number,
+    { place, sweptAt = deadline }: { place?: number | undefined; sweptAt?: number } = {},
   ): Promise<SharedConnection> {
     for (;;) {
       const shared = this.usable(profile)
       if (shared !== undefined) return shared
       if (this.#state === 'closed') throw new PoolClosedError()
+      const { cause } = this.refusals
       // Who waits is sent away by a tick, and the clock may be asleep.
       this.#clock.refresh()
-      await this.#room.enter(deadline, signal, place)
+      await this.#room.enter(sweptAt, signal, place)
+      // The room opens for all at once. Who has no time left for an answer is not sent: that would end as `unknown`.
+      if (this.#clock.refresh() >= deadline - LAST_TRY_MS) throw this.waitedInVain(this.#room.size, cause)
     }
   }
 
-  /** A write was refused for now: those of the shard pause a little, and keep their order. */
-  writeRefused(refusal: Error): void {
-    if (this.#state === 'closed') return
-    this.#refused.refused(refusal)
-    if (this.#refused.paused) this.open = undefined
-  }
-
-  /** See `RefusedWrites`; to be asked as soon as the refusal is there. */
-  placeOf(refusal: Error): number {
-    return this.#refused.placeOf(refusal)
+  /** What a call that waited in vain is told: while it waited out a refusal, that. */
+  waitedInVain(waiting = this.waiting, refusal = this.refusals.cause): Error {
+    if (this.#state === 'ready' && refusal !== undefined) return refusal
+    return new ShardUnavailableError(this.#name, 'no-master', waiting, { cause: this.#lastError })
   }
 
   /** Looks for the master. Traffic goes on meanwhile, unless a message names another node: then writes are held. */
@@ -280,7 +287,7 @@ export class MasterLink {
   close(cause: Error): void {
     if (this.#state === 'closed') return
     this.#signal('close')
-    this.#refused.reset()
+    this.refusals.close()
     this.#rebuilder.stop()
     this.#room.fail(new PoolClosedError())
     this.slow.close(new PoolClosedError())
@@ -304,7 +311,7 @@ export class MasterLink {
   /** Who waits goes on, if there is reason to. */
   #goOn(): void {
     const ready = this.#state === 'ready'
-    const quick = ready && !this.#refused.paused && this.#settings.sharedConnections === 1
+    const quick = ready && !this.refusals.paused && this.#settings.sharedConnections === 1
     this.open = quick ? this.#shared.only : undefined
     if (ready) this.#room.open()
   }
@@ -366,7 +373,7 @@ export class MasterLink {
     this.#state = nextState(this.#state, 'verified')
     // From here on nothing more is sent to the old node (R9): its connections are cut before a waiting call goes on.
     this.#shared.renew(verified.connection, to, this.#generation, cause)
-    this.#refused.reset()
+    this.refusals.reset()
     this.open = this.#settings.sharedConnections === 1 ? this.#shared.only : undefined
     this.slow.renew(from !== undefined && sameAddress(from, to), cause)
     this.#listener.onRetarget({

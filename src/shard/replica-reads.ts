@@ -72,12 +72,12 @@ export class ReplicaReads {
   async #inTime(deadline: number): Promise<void> {
     const { replicas } = this.#settings
     const settled = replicas.settled()
-    if (replicas.addresses.length > 0) return
+    if (replicas.sockets > 0) return
     const onTimeout = () => new Error('nobody was found in time')
     await bounded(settled, { timeoutMs: this.#leftMs(deadline), onTimeout }).catch(() => {})
   }
 
   #leftMs(deadline: number): number {
-    return Math.min(Math.max(0, deadline - this.#settings.clock.refresh()), 2 ** 31 - 1)
+    return Math.max(0, deadline - this.#settings.clock.refresh())
   }
 }

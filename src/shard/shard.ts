@@ -5,7 +5,6 @@ import { onAbort } from '../async/abort.js'
 import { Backoff } from '../async/backoff.js'
 import type { CoarseClock } from '../async/clock.js'
 import { bounded } from '../async/deadline.js'
-import { sleep } from '../async/sleep.js'
 import { AcquireTimeoutError, PoolClosedError, ShardUnavailableError } from '../errors.js'
 import type { FailoverEvent, LeaseLeakEvent, ReconnectEvent, ShardDownEvent, ShardState } from '../events.js'
 import type { Settings } from '../options.js'
@@ -18,11 +17,11 @@ import { ShardConnections, type Slot } from './connections.js'
 import { DurableLane } from './durable-lane.js'
 import { reasonOf } from './failure.js'
 import { Lease } from './lease.js'
-import { MasterLink, SIGN_GRACE_MS } from './master-link.js'
+import { MasterLink } from './master-link.js'
 import { openPaced } from './paced.js'
 import type { Trigger } from './rebuild.js'
 import { ReplicaSet } from './replica-set.js'
-import { SharedConnection } from './shared-connection.js'
+import { Subscribers } from './subscribers.js'
 
 export interface ShardListener {
   /** One attempt to find the master has failed; the next follows, or not. */
@@ -59,7 +58,7 @@ export class Shard implements ShardPort {
   readonly #calls: Calls
   readonly #connections: ShardConnections
   readonly #leases = new Set<Lease>()
-  readonly #subscribers = new Set<SharedConnection>()
+  readonly #subscribers: Subscribers
   /** Connections under way, each given up when the generation changes. */
   readonly #opening = new Set<AbortController>()
   readonly #abort = new AbortController()
@@ -119,6 +118,14 @@ export class Shard implements ShardPort {
       lastError: () => this.#link.lastError,
       open: (signal) => this.#openOwn('lease', signal),
     })
+    this.#subscribers = new Subscribers({
+      settings,
+      clock,
+      closed: this.#abort.signal,
+      generation: () => this.#link.generation,
+      noMaster: () => new ShardUnavailableError(name, 'no-master', 0, { cause: this.lastError }),
+      open: async (role, signal) => (await this.#openOwn(role, signal)).connection,
+    })
     this.#stopClock = clock.onTick(
       (now) => this.#tick(now),
       () => this.#restsUntil(),
@@ -165,7 +172,7 @@ export class Shard implements ShardPort {
       rebuilds: link.rebuilds,
       roundTrip: link.roundTrips.stats(),
       leases: this.#connections.picture(),
-      sockets: link.sockets + this.#connections.sockets + this.#replicas.sockets + this.#subscribers.size,
+      sockets: link.sockets + this.#connections.sockets + this.#replicas.sockets + this.#subscribers.sockets,
       replicas: this.#replicas.addresses,
     }
   }
@@ -275,45 +282,9 @@ export class Shard implements ShardPort {
     return lease
   }
 
-  /**
-   * A connection of its own to the verified master, for subscriptions. It has the heartbeat of a shared one, and ends with
-   * the shard's generation. Rejects within a bound; the caller destroys it.
-   */
-  async openSubscriber(): Promise<Connection> {
-    const timeoutMs = this.#settings.commandTimeoutMs || 5_000
-    const late = new ShardUnavailableError(this.name, 'no-master', 0, { cause: this.lastError })
-    const limit = new AbortController()
-    const timer = setTimeout(() => limit.abort(late), timeoutMs)
-    const onClosed = () => limit.abort(this.#abort.signal.reason)
-    this.#abort.signal.addEventListener('abort', onClosed, { once: true })
-    const { connection } = await this.#openOwn('subscriber', limit.signal).finally(() => {
-      clearTimeout(timer)
-      this.#abort.signal.removeEventListener('abort', onClosed)
-    })
-    const watched = new SharedConnection(connection, this.clock.refresh(), {
-      generation: this.#link.generation,
-      commandTimeoutMs: this.#settings.commandTimeoutMs,
-      heartbeatMs: this.#settings.heartbeatMs,
-      tickMs: this.clock.tickMs,
-      onLost: (lost) => this.#subscribers.delete(lost),
-      onLate: (late) => void this.#replaceIfDead(late),
-    })
-    // One that has ended by now has told it already.
-    if (!connection.ended) this.#subscribers.add(watched)
-    return connection
-  }
-
-  /** A subscriber is silent: is it the connection, or only a slow server? Where that answers nobody, its deadline decides. */
-  async #replaceIfDead(subscriber: SharedConnection): Promise<void> {
-    try {
-      const { connection } = await this.#openOwn('probe', this.#abort.signal)
-      connection.destroy()
-      // A server that was stopped answers all at once, and the fresh answer may be read first.
-      await sleep(SIGN_GRACE_MS, this.#abort.signal)
-      if (subscriber.late) subscriber.destroy(new Error('the subscriber does not answer'))
-    } catch {
-      // Told by whoever looks for the master.
-    }
+  /** See `Subscribers.open`. */
+  openSubscriber(): Promise<Connection> {
+    return this.#subscribers.open()
   }
 
   /** Looks for the master, for the reason named. Joins the run under way. */
@@ -378,7 +349,7 @@ export class Shard implements ShardPort {
     this.#stopClock()
     this.#abort.abort(cause)
     this.#link.close(cause)
-    for (const subscriber of this.#subscribers) subscriber.destroy(cause)
+    this.#subscribers.destroy(cause)
     for (const lease of this.#leases) lease.poison('closed', cause)
     this.#leases.clear()
     this.#connections.destroy(cause)
@@ -400,17 +371,15 @@ export class Shard implements ShardPort {
     this.#link.tick(now)
     this.#replicas.tick(now)
     this.#connections.tick(now)
-    if (this.#subscribers.size > 0)
-      for (const subscriber of this.#subscribers) subscriber.tick(now, this.clock.stalledMs)
+    this.#subscribers.tick(now)
     if (this.#leases.size > 0) this.#tickLeases(now)
   }
 
   /** Until when nothing here needs the clock, unless a call comes: an idle pool is woken for its heartbeats only. */
   #restsUntil(): number {
     if (this.#leases.size > 0) return 0
-    let until = Math.min(this.#link.restsUntil(), this.#replicas.restsUntil(), this.#connections.restsUntil())
-    for (const subscriber of this.#subscribers) until = Math.min(until, subscriber.restsUntil())
-    return until
+    const parts = [this.#link, this.#replicas, this.#connections, this.#subscribers]
+    return Math.min(...parts.map((part) => part.restsUntil()))
   }
 
   #tickLeases(now: number): void {
@@ -433,7 +402,7 @@ export class Shard implements ShardPort {
     for (const opening of this.#opening) opening.abort(cause)
     this.#connections.retire(cause)
     this.#connections.start()
-    for (const subscriber of this.#subscribers) subscriber.destroy(cause)
+    this.#subscribers.destroy(cause)
     if (this.#replicas.inUse) this.#replicas.retarget(to)
     if (from === undefined) return
     if (sameAddress(from, to)) {

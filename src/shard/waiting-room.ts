@@ -20,8 +20,8 @@ export interface WaitingRoomSettings {
 }
 
 /**
- * Calls that wait for a shard to have a master, bounded in number and in time (R12). They leave in the order they came:
- * one that was called earlier is sent earlier. No timer of its own: the shard's coarse clock calls `sweep`.
+ * Calls that wait for a shard to have a master that takes them, bounded in number and in time (R12). They leave in the order
+ * they were called: first those that were sent before and refused, then the others as they came. No timer of its own: the shard's coarse clock calls `sweep`.
  */
 export class WaitingRoom {
   readonly #settings: WaitingRoomSettings

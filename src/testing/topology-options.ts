@@ -60,7 +60,11 @@ export interface LocalTopologyOptions {
   readonly sentinelConfig?: ConfigLines
   /** Put a TCP proxy before every node of that kind from the start; `topology.proxy(node)` does it for one. */
   readonly proxy?: { readonly data?: boolean; readonly sentinels?: boolean }
-  /** Keep sentinels at the quick periods they are settled with, so that they see changes sooner than stock ones. @default false */
+  /**
+   * Keep sentinels at the quick periods they are settled with, so that they see changes sooner than stock ones. Not for
+   * failovers: such sentinels may give one up after the promotion and make the promoted node a replica again, and what it took
+   * by then is lost. @default false
+   */
   readonly fast?: boolean
   /** Bound of `start`, in ms. @default 30000 */
   readonly startTimeoutMs?: number

@@ -148,3 +148,14 @@ describe('a call reaches its deadline', () => {
     await lease.release()
   })
 })
+
+it('a blocking command waits for its connection no longer than for an answer, however long a lease may be waited for', async (t) => {
+  const world = await fakeWorld(t, { commandTimeoutMs: TIMEOUT_MS, pool: { min: 0, max: 1, acquireTimeoutMs: 20_000 } })
+  const lease = await world.pool.acquire(world.key)
+  const lag = new OwnLag()
+  const { error, tookMs } = await ending(world.pool.blPop(world.key, 0.1))
+  const ownMs = lag.stop()
+  assert.equal((error as { code: string }).code, 'ACQUIRE_TIMEOUT')
+  assert.ok(tookMs >= TIMEOUT_MS - 20 && tookMs <= TIMEOUT_MS + 200 + ownMs, `${tookMs} ms`)
+  await lease.release()
+})

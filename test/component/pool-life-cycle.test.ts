@@ -190,6 +190,35 @@ describe('connect, close and destroy', () => {
     await assertGone(world)
   })
 
+  it('close under load cuts no `use` that has begun, whoever waits for a connection meanwhile', async (t) => {
+    const world = await fakeWorld(t, { pool: { min: 1, max: 2 } })
+    for (let round = 0; round < 10; round++) {
+      if (round > 0) await world.pool.connect()
+      let begun = 0
+      let done = 0
+      const worker = async () => {
+        for (;;) {
+          const { error } = await ending(
+            world.pool.use(world.key, async (client) => {
+              begun++
+              await client.set(world.key, String(round))
+              await client.get(world.key)
+              done++
+            }),
+          )
+          if (error !== undefined) return (error as { code: string }).code
+        }
+      }
+      const workers = Array.from({ length: 12 }, worker)
+      await until('some turns', () => done > 20)
+      await world.pool.close()
+      assert.deepEqual(new Set(await Promise.all(workers)), new Set(['POOL_CLOSED']))
+      assert.equal(done, begun)
+      const { size, idle, borrowed, pending } = world.pool.stats().shards[0]!.leases
+      assert.deepEqual({ size, idle, borrowed, pending }, { size: 0, idle: 0, borrowed: 0, pending: 0 })
+    }
+  })
+
   it('a call before connect and after close is told at once', async (t) => {
     const world = await fakeWorld(t)
     await world.pool.close()

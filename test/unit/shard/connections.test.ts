@@ -258,6 +258,32 @@ describe('closing exclusive connections', () => {
     unit.destroy(new Error('again'))
   })
 
+  it('who waits counts as one that holds: between two holders it is not idle, and the picture is empty in the end', async () => {
+    const { unit } = connections({ max: 1, min: 1 })
+    const first = await unit.acquire()
+    const second = unit.acquire()
+    let idle = false
+    const idling = unit.idle().then(() => {
+      idle = true
+    })
+    await unit.giveBack(first, true)
+    const slot = await second
+    await turn()
+    assert.equal(idle, false)
+    await unit.giveBack(slot, true)
+    await idling
+    unit.destroy(new Error('closed'))
+    await turn()
+    assert.deepEqual(counts(unit), { size: 0, idle: 0, borrowed: 0, pending: 0 })
+  })
+
+  it('a wait that fails ends the wait for idleness too', async () => {
+    const { unit } = connections({ open: () => Promise.reject(new Error('refused')), acquireTimeoutMs: 50 })
+    const failing = assert.rejects(unit.acquire(), { code: 'ACQUIRE_TIMEOUT' })
+    await unit.idle()
+    await failing
+  })
+
   it('a connection that comes when it is closed already is destroyed', async () => {
     const stub = new StubConnection()
     let give = () => {}

@@ -5,7 +5,7 @@ import { RefusedWrites } from '../../../src/shard/refused-writes.js'
 /** Resolves with its length when the pause is over. */
 function pausing(): { writes: RefusedWrites; over: () => Promise<number> } {
   let tell = () => {}
-  const writes = new RefusedWrites(() => tell())
+  const writes = new RefusedWrites({ onPause: () => {}, onOver: () => tell() })
   const over = async () => {
     const since = performance.now()
     await new Promise<void>((resolve) => {
@@ -55,7 +55,7 @@ describe('the pause of refused writes', () => {
 
   it('reset ends it, tells nobody, and leaves no timer', async () => {
     let told = 0
-    const writes = new RefusedWrites(() => told++)
+    const writes = new RefusedWrites({ onPause: () => {}, onOver: () => told++ })
     writes.refused(new Error('LOADING'))
     writes.reset()
     await new Promise((resolve) => setTimeout(resolve, 30))
