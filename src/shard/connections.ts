@@ -43,6 +43,8 @@ export class ShardConnections {
   /** Every slot with an open socket: idle, borrowed or under test. */
   readonly #slots = new Set<Slot>()
   readonly #borrowed = new Set<Slot>()
+  /** Their connection has ended, and generic-pool still has them: it looks at what is idle only at a borrow and at a sweep. */
+  readonly #ended = new Set<Slot>()
   /**
    * Given back a moment ago while nobody waited, the latest last: the next borrower takes it at once. generic-pool, for which
    * they are still out, needs a dozen promise hops and a timer to lend one, a fifth of a whole WATCH, MULTI and EXEC.
@@ -86,8 +88,10 @@ export class ShardConnections {
     const now = performance.now()
     for (const slot of this.#borrowed) oldest = Math.max(oldest, now - slot.usedAt)
     const atHand = this.#atHand.length
-    const idle = available + atHand
-    return { size, max, idle, borrowed: borrowed - atHand, pending, oldestLeaseMs: Math.round(oldest) }
+    let lost = 0
+    for (const slot of this.#ended) if (!this.#borrowed.has(slot)) lost++
+    const idle = Math.max(0, available + atHand - lost)
+    return { size: size - lost, max, idle, borrowed: borrowed - atHand, pending, oldestLeaseMs: Math.round(oldest) }
   }
 
   /** A good connection that was given back a moment ago; undefined: `acquire` has to be asked. */
@@ -278,7 +282,9 @@ export class ShardConnections {
         this.#openError = undefined
         const slot: Slot = { connection, generation, usedAt: performance.now() }
         this.#slots.add(slot)
-        connection.onEnd(() => this.#slots.delete(slot))
+        connection.onEnd(() => {
+          if (this.#slots.delete(slot)) this.#ended.add(slot)
+        })
         return slot
       } catch (error) {
         // A new master is a new chance: tried at once.
@@ -291,7 +297,8 @@ export class ShardConnections {
   }
 
   async #destroySlot(slot: Slot): Promise<void> {
-    slot.connection?.destroy()
     this.#slots.delete(slot)
+    this.#ended.delete(slot)
+    slot.connection?.destroy()
   }
 }

@@ -104,6 +104,7 @@ describe('exclusive connections', () => {
     await unit.giveBack(await unit.acquire(), true)
     stubs[0]!.destroy(new Error('CLIENT KILL'))
     assert.equal(unit.sockets, 0)
+    assert.deepEqual(counts(unit), { size: 0, idle: 0, borrowed: 0, pending: 0 }, 'what is dead is not idle')
     assert.equal((await unit.acquire()).connection, stubs[1]!.asConnection)
   })
 })
@@ -112,12 +113,22 @@ describe('generations of exclusive connections', () => {
   it('an idle one of the generation before is destroyed when the generation changes, and never handed out', async () => {
     const { unit, stubs, state } = connections()
     await unit.giveBack(await unit.acquire(), true)
+    unit.tick(performance.now() + 200) // generic-pool has it again
+    await turn()
+    assert.deepEqual(counts(unit), { size: 1, idle: 1, borrowed: 0, pending: 0 })
     state.generation++
     unit.retire(new Error('new master'))
     assert.equal(stubs[0]!.ended, true)
+    assert.deepEqual(counts(unit), { size: 0, idle: 0, borrowed: 0, pending: 0 }, 'what is dead is not idle')
     const slot = await unit.acquire()
     assert.equal(slot.generation, 2)
     assert.equal(stubs.length, 2)
+    assert.deepEqual(counts(unit), { size: 1, idle: 0, borrowed: 1, pending: 0 })
+    stubs[1]!.destroy(new Error('CLIENT KILL'))
+    assert.deepEqual(counts(unit), { size: 1, idle: 0, borrowed: 1, pending: 0 }, 'its borrower still has it')
+    await unit.giveBack(slot, true)
+    await turn()
+    assert.deepEqual(counts(unit), { size: 0, idle: 0, borrowed: 0, pending: 0 })
   })
 
   it('one that is out is destroyed at once, and is not taken back', async () => {
