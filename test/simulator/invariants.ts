@@ -12,6 +12,8 @@ export interface Bounds {
 /** A command of the workload, as opposed to what the pool itself asks. */
 const USER_COMMAND = /\r\n(?:GET|MGET|SET|MSET|INCRBY|GETSET|BLPOP)\r\n/i
 const WRITE = /\r\n(?:SET|MSET|INCRBY|GETSET|BLPOP)\r\n/i
+/** Of a write, see `Ledger.nextId`. */
+const ID = /\b1\d{6}\b/g
 /** One that is asked, one that is listened to, and the next of each while the one before goes. */
 const SENTINEL_SOCKETS = 4
 
@@ -49,6 +51,7 @@ export class Invariants {
     this.#watched = world.shards.map(() => ({ generation: undefined, epoch: 0, holdingSince: undefined }))
     network.onClientWrite = (link, text) => {
       if (USER_COMMAND.test(text)) this.#onUserCommand(link, text)
+      ledger.order.sent(text.match(ID) ?? [])
     }
     const byName = new Map(world.shards.map(({ name }, i) => [name, this.#watched[i]!]))
     pool.on('failover', ({ shard, to, generation }) => {

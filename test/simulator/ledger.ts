@@ -1,3 +1,4 @@
+import { OrderBook } from './order.js'
 import type { SimNode } from './sim-node.js'
 import type { VirtualTime } from './virtual-time.js'
 
@@ -25,6 +26,7 @@ interface Execution {
 export class Ledger {
   readonly executions = new Map<string, Execution[]>()
   readonly open = new Set<CallRecord>()
+  readonly order = new OrderBook()
   readonly calls: CallRecord[] = []
   readonly trace: string[] = []
   readonly codes: Record<string, number> = {}
@@ -98,6 +100,8 @@ export class Ledger {
       )
     }
     if (call.outcome === 'not-sent') this.broken(`${call.what} ${id} was rejected as not sent and ran afterwards`)
+    const disorder = this.order.executed(id)
+    if (disorder !== undefined) this.broken(`${call.what} ${id}: ${disorder}`)
     if (this.ownerOf(key) !== node.shard) this.broken(`${key} was written on ${node.label}, which does not own it`)
   }
 

@@ -53,9 +53,10 @@ export class Link {
     this.#carry('up', () => this.server?.onData(text))
   }
 
-  /** Bytes from the server. */
-  down(text: string): void {
+  /** Bytes from the server. `delivered` is called when they reach the client. */
+  down(text: string, delivered?: () => void): void {
     this.#carry('down', () => {
+      delivered?.()
       this.#network.onPacket?.(this, '<', text)
       if (!this.socket.destroyed) this.socket.push(Buffer.from(text, 'latin1'))
     })

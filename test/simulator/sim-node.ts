@@ -149,7 +149,7 @@ export class NodeClient implements ServerEnd {
         if (this.#replyAt < this.#parts.time.now) this.#link.down(text.slice(0, random.int(1, text.length - 1)))
         break
       }
-      this.#send(reply)
+      this.#send(reply, reply instanceof Error ? words[2] : undefined)
     }
     if (cut) this.#cut()
   }
@@ -171,16 +171,18 @@ export class NodeClient implements ServerEnd {
     this.work()
   }
 
-  #send(reply: Reply): void {
+  /** `refused`: the id of the write that it refuses. */
+  #send(reply: Reply, refused?: string): void {
     const { replyMs } = this.#node
-    const { time, random } = this.#parts
+    const { time, random, ledger } = this.#parts
+    const delivered = refused === undefined ? undefined : () => ledger.order.refused(refused)
     const text = encode(reply, this.#resp3)
     // Late, but in order, as all replies of a connection are.
     const lateMs = replyMs === 0 ? 0 : random.between(replyMs / 2, replyMs)
     const before = this.#replyAt
     this.#replyAt = Math.max(before, time.now + lateMs)
-    if (before < time.now && lateMs === 0) this.#link.down(text)
-    else time.at(this.#replyAt, () => this.#gone || this.#link.down(text))
+    if (before < time.now && lateMs === 0) this.#link.down(text, delivered)
+    else time.at(this.#replyAt, () => this.#gone || this.#link.down(text, delivered))
   }
 
   #answer(words: string[]): Reply | undefined {

@@ -5,7 +5,7 @@ import { breakThings } from './faults.js'
 import { Invariants } from './invariants.js'
 import { Ledger } from './ledger.js'
 import { SimNetwork } from './network.js'
-import { chooseOptions, WIDE_FROM } from './options.js'
+import { chooseOptions, NEWEST_FROM, WIDE_FROM } from './options.js'
 import { Random } from './random.js'
 import { VirtualTime } from './virtual-time.js'
 import { Workload } from './workload.js'
@@ -56,7 +56,7 @@ export async function simulate(
   }
   const counts = { failovers: 0 }
   try {
-    await new Simulation({ random, time, ledger, network, counts, sabotage, wide: seed >= WIDE_FROM }).run()
+    await new Simulation({ random, time, ledger, network, counts, sabotage, seed }).run()
   } catch (error) {
     ledger.broken(`the run itself failed: ${(error as Error).stack}`)
   } finally {
@@ -87,7 +87,7 @@ interface SimulationParts {
   readonly network: SimNetwork
   readonly counts: { failovers: number }
   readonly sabotage: boolean
-  readonly wide: boolean
+  readonly seed: number
 }
 
 class Simulation {
@@ -104,14 +104,14 @@ class Simulation {
   /** Start and bound of the `close()` under way. */
   #mustBeClosedBy = Number.POSITIVE_INFINITY
 
-  constructor({ random, time, ledger, network, counts, sabotage, wide }: SimulationParts) {
+  constructor({ random, time, ledger, network, counts, sabotage, seed }: SimulationParts) {
     this.#random = random
     this.#time = time
     this.#ledger = ledger
     this.#network = network
-    this.#world = new World(time, random.fork(), network, ledger)
-    this.#wide = wide
-    this.#options = chooseOptions(random, this.#world, wide)
+    this.#world = new World(time, random.fork(), network, ledger, seed >= NEWEST_FROM)
+    this.#wide = seed >= WIDE_FROM
+    this.#options = chooseOptions(random, this.#world, this.#wide)
     const options = this.#options
     this.#pool = new ShardedSentinelPool(sabotage ? { ...options, retry: 'always' } : options)
     this.#pool.on('failover', () => counts.failovers++)
@@ -123,6 +123,8 @@ class Simulation {
       acquireTimeoutMs: options.pool!.acquireTimeoutMs!,
       slackMs: 3 * Math.max(5, commandTimeoutMs / 10) + 10,
       retryAlways: retry === 'always' && !sabotage,
+      trains: seed >= NEWEST_FROM,
+      keepsOrder: sharedConnections === 1 && retry !== 'always',
     })
     const byName = new Map(this.#world.shards.map((shard, i) => [shard.name, i]))
     ledger.ownerOf = (key) => byName.get(this.#pool.locate(key))!

@@ -10,6 +10,9 @@ export interface WorkloadBounds {
   /** A coarse tick or two, and the way of the packets. */
   readonly slackMs: number
   readonly retryAlways: boolean
+  readonly trains: boolean
+  /** Where one connection carries all single writes and none is sent again after it may have run. */
+  readonly keepsOrder: boolean
 }
 
 type Operation = (load: Workload) => Promise<void>
@@ -35,7 +38,7 @@ export class Workload {
   }
 
   async work(): Promise<void> {
-    const operations = Object.values(OPERATIONS)
+    const operations = Object.values(this.bounds.trains ? { ...OPERATIONS, train } : OPERATIONS)
     while (!this.stopped) {
       // Ordinary calls more often than the rest, as in life.
       const operation = this.random.chance(0.5) ? OPERATIONS.get! : this.random.pick(operations)
@@ -91,6 +94,20 @@ function codeOf(error: unknown): string {
   const { name, message } = error as Error
   if (message === 'The command was aborted') return 'AbortError'
   return /^[A-Z]{3,}/.exec(message)?.[0] ?? name
+}
+
+/** Writes of one key, none awaited before the next, some in the same turn. */
+const train: Operation = async (load) => {
+  const key = load.key()
+  const ids = Array.from({ length: load.random.int(2, 8) }, () => load.ledger.nextId())
+  if (load.bounds.keepsOrder) load.ledger.order.begin(ids)
+  const calls: Promise<unknown>[] = []
+  for (const id of ids) {
+    const { commandTimeoutMs } = load.bounds
+    calls.push(load.call('train', [id], commandTimeoutMs, Number(id), () => load.pool.incrBy(key, Number(id))))
+    if (load.random.chance(0.5)) await load.time.sleep(load.random.between(0, 20))
+  }
+  await Promise.all(calls)
 }
 
 const OPERATIONS: Readonly<Record<string, Operation>> = {

@@ -28,9 +28,15 @@ export class World {
   readonly ledger: Ledger
   /** No new faults, and what still comes of old ones comes soon. */
   healing = false
+  readonly #greetings: boolean
   readonly #byPort: ReadonlyMap<number, SimNode>
 
-  constructor(time: VirtualTime, random: Random, network: SimNetwork, ledger: Ledger) {
+  /**
+   * `greetings`: sentinels greet each other every 2 s, and no failover follows another faster, so that none of them is two
+   * failovers behind.
+   */
+  constructor(time: VirtualTime, random: Random, network: SimNetwork, ledger: Ledger, greetings: boolean) {
+    this.#greetings = greetings
     this.time = time
     this.random = random
     this.network = network
@@ -140,6 +146,7 @@ export class World {
       shard.failingOver = false
       return
     }
+    if (this.#greetings) for (const sentinel of this.sentinels) this.#tell(sentinel, shard, old, shard.epoch, about)
     shard.epoch++
     shard.master = next
     shard.changedAt = time.now
