@@ -123,7 +123,7 @@ export class Assembly {
       callbacks: {
         onSwitch: (name, _from, to, sentinel) =>
           this.#byName.get(name)?.trigger({ reason: 'switch-master', hint: to, hintedBy: sentinel }),
-        onProgress: (name, phase, candidate) => this.#followFailover(name, phase, candidate),
+        onProgress: (name, phase, candidate, replaces) => this.#followFailover(name, phase, candidate, replaces),
         onRecheck: () => this.#check('watch-gap'),
         onEvent: (event) => {
           if (CONCERNS_REPLICAS.test(event.message) || CONCERNS_REPLICAS.test(event.event)) {
@@ -137,13 +137,13 @@ export class Assembly {
     })
   }
 
-  #followFailover(name: string, phase: string, candidate: Address | undefined): void {
+  #followFailover(name: string, phase: string, candidate: Address | undefined, replaces: Address): void {
     const shard = this.#byName.get(name)
     if (shard === undefined) return
     // `selecting` is left alone: Sentinel takes another turn of its clock (100 ms) between that and the selection, and
     // writes need not wait for it; the promotion comes a turn after the selection at the soonest.
     if (phase === 'aborted') shard.failoverOver()
-    else if (candidate !== undefined) shard.trigger({ reason: 'failover-progress', candidate })
+    else if (candidate !== undefined) shard.trigger({ reason: 'failover-progress', candidate, replaces })
     else if (phase === 'promoting') shard.announceFailover()
   }
 

@@ -33,6 +33,8 @@ export interface Incumbent {
   readonly followed: boolean
   /** Followed without a word of the failover's leader: the epoch may be higher, where failovers were missed. */
   readonly leastEpoch?: boolean
+  /** Followed: the master it was to replace, as the failover's leader announced it. */
+  readonly replaced?: Address | undefined
   /** Since it was first verified at this address and epoch, in ms. */
   readonly ageMs: number
 }
@@ -143,10 +145,18 @@ export function decide(all: readonly Answer[], known: number, incumbent?: Incumb
 function isOutranked(g: Group, known: number, incumbent: Incumbent | undefined): boolean {
   if (incumbent === undefined) return false
   const young = incumbent.ageMs < agreementMs
+  // Whatever its epoch: where failovers were missed, it may be higher than what is known of the one that replaced it.
+  if (wasReplaced(incumbent, g.address)) return true
   if (g.epoch === undefined || incumbent.configEpoch === undefined) return incumbent.followed && young
   // One epoch has one master: another address of the same epoch is a contradiction, no news.
   if (g.epoch > incumbent.configEpoch) return incumbent.leastEpoch === true && young && g.voters.length * 2 <= known
   return young || g.voters.length * 2 <= known
+}
+
+/** A failover that has just been followed was to replace this node: whoever still names it has not heard of that. */
+export function wasReplaced(incumbent: Incumbent | undefined, address: Address): boolean {
+  if (incumbent?.replaced === undefined || incumbent.leastEpoch !== true || incumbent.ageMs >= agreementMs) return false
+  return sameAddress(address, incumbent.replaced)
 }
 
 /** True when more than half of `size` sentinels have answered, and all of these name `address`. */

@@ -58,6 +58,8 @@ export type News =
       readonly phase: FailoverPhase
       /** The node to become master, where the message names one. */
       readonly candidate: Address | undefined
+      /** The master that fails over. */
+      readonly replaces: Address
     }
   | { readonly kind: 'reset'; readonly masterName: string }
   | { readonly kind: 'peer'; readonly masterName: string; readonly address: Address; readonly runId: string }
@@ -73,10 +75,11 @@ export function readNews(channel: string, message: string): News | undefined {
   if (channel === '+tilt' || channel === '-tilt') return { kind: 'other', masterName: undefined }
   const said = readInstanceMessage(message)
   if (said === undefined) return undefined
-  const { masterName, type, address, name } = said
+  const { masterName, masterAddress, type, address, name } = said
   const phase = phases.get(channel)
   if (phase !== undefined) {
-    return { kind: 'progress', masterName, phase, candidate: type === 'master' ? undefined : address }
+    const candidate = type === 'master' ? undefined : address
+    return { kind: 'progress', masterName, phase, candidate, replaces: masterAddress }
   }
   if (resetChannels.has(channel)) return { kind: 'reset', masterName }
   if (channel === '+sentinel' && type === 'sentinel') return { kind: 'peer', masterName, address, runId: name }

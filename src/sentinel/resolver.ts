@@ -169,7 +169,7 @@ export class SentinelResolver implements MasterSource {
         // And after a while it may have become master in another failover than the one it was announced for.
         if (isLate() || !(wasSlave || selection.named)) await ask()
         refused.signal.throwIfAborted()
-        if (wasSlave || selection.named) return true
+        if (wasSlave || (selection.named && !this.#verified.wasReplaced(masterName, candidate))) return true
         await sleep(doubtMs, refused.signal)
         return false
       }
@@ -183,7 +183,13 @@ export class SentinelResolver implements MasterSource {
         },
         accepts,
       })
-      this.#verified.followed(masterName, candidate, selection.epoch, isLate())
+      this.#verified.followed(masterName, candidate, {
+        replacedEpoch: selection.epoch,
+        // What a sentinel says that names the candidate already is one word among others.
+        leaderHeard: selection.epoch !== undefined && !selection.named,
+        late: isLate(),
+        replaced: request.replaces,
+      })
       return { address: candidate, connection, configEpoch: undefined, namedBy: 'selected-slave' }
     } finally {
       request.signal.removeEventListener('abort', onAbort)

@@ -1,6 +1,6 @@
 import { type Address, sameAddress } from '../address.js'
 import type { FailoverView, SentinelPanel } from './panel.js'
-import type { AttemptRequest } from './source.js'
+import type { FollowRequest } from './source.js'
 
 /** What the sentinels say of a node that a message named as the next master. */
 export interface Selection {
@@ -29,7 +29,7 @@ export async function askSelection(
   masterName: string,
   candidate: Address,
   knownEpoch: number | undefined,
-  request: AttemptRequest,
+  request: FollowRequest,
 ): Promise<Selection> {
   const names = ({ named }: FailoverView) => named !== undefined && sameAddress(named, candidate)
   // A late message of an earlier failover finds a sentinel that is as far behind, and a master not demoted yet. And one epoch
@@ -39,8 +39,15 @@ export async function askSelection(
     if (epoch === undefined || knownEpoch === undefined) return false
     return names(view) ? epoch <= knownEpoch : epoch < knownEpoch
   }
-  const selects = ({ inProgress, replicas }: FailoverView) =>
-    inProgress === true && replicas?.some((replica) => sameAddress(replica, candidate)) === true
+  // The leader of another failover of this master, which is not over yet, would tell the epoch of that.
+  const isAnother = (view: FailoverView) => {
+    const { replaces } = request
+    return replaces !== undefined && view.named !== undefined && !sameAddress(view.named, replaces)
+  }
+  const selects = (view: FailoverView) =>
+    view.inProgress === true &&
+    !isAnother(view) &&
+    view.replicas?.some((replica) => sameAddress(replica, candidate)) === true
   const convinces = (view: FailoverView) => !isOld(view) && (names(view) || selects(view))
   const { views, complete } = await panel.failover(masterName, convinces, request)
   const witness = views.find(convinces)

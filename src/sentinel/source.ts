@@ -35,6 +35,8 @@ export interface ResolveRequest extends AttemptRequest {
 export interface FollowRequest extends AttemptRequest {
   /** Time between two questions to the candidate, in ms. @default 5 */
   readonly intervalMs?: number | undefined
+  /** The master it is to replace, as the message said (mapped). */
+  readonly replaces?: Address | undefined
 }
 
 /** What is said of a master, not proved by ROLE. */

@@ -1,12 +1,24 @@
 import { type Address, sameAddress } from '../address.js'
-import { agreementMs, type Incumbent } from './decide.js'
+import { agreementMs, type Incumbent, wasReplaced } from './decide.js'
 
 interface Known {
   readonly address: Address
   readonly configEpoch: number | undefined
   readonly followed: boolean
   readonly leastEpoch?: boolean
+  readonly replaced?: Address | undefined
   readonly since: number
+}
+
+interface Followed {
+  /** Of the master it replaces, as far as a sentinel said it. */
+  readonly replacedEpoch: number | undefined
+  /** It was the failover's leader that said so. */
+  readonly leaderHeard: boolean
+  /** It took so long that other failovers may have come between. */
+  readonly late: boolean
+  /** The master it was to replace, as the failover's leader announced it. */
+  readonly replaced?: Address | undefined
 }
 
 /** Which master of each name was verified last, and at which epoch: what an older word is measured against. */
@@ -21,6 +33,11 @@ export class VerifiedMasters {
   get(masterName: string): Incumbent | undefined {
     const known = this.#known.get(masterName)
     return known && { ...known, ageMs: this.#now() - known.since }
+  }
+
+  /** A failover that has just been followed was to replace this node: whoever still names it has not heard of that. */
+  wasReplaced(masterName: string, address: Address): boolean {
+    return wasReplaced(this.get(masterName), address)
   }
 
   /** ROLE has proved what sentinels named. */
@@ -40,7 +57,7 @@ export class VerifiedMasters {
    * failover's leader said: the master known here may be older still, where a failover was missed. Where it took so long
    * that one may have been (`late`) and no leader was heard, its epoch is unknown: nobody's word outranks it for a while.
    */
-  followed(masterName: string, address: Address, replacedEpoch: number | undefined, late: boolean): void {
+  followed(masterName: string, address: Address, { replacedEpoch, leaderHeard, late, replaced }: Followed): void {
     const before = this.#known.get(masterName)
     if (before !== undefined && sameAddress(before.address, address)) return
     // Between the epoch of the master it replaces and the one that will be announced. One that was followed as well and never
@@ -49,8 +66,14 @@ export class VerifiedMasters {
     let configEpoch: number | undefined
     if (replacedEpoch !== undefined) configEpoch = Math.floor(Math.max(replacedEpoch, least ?? replacedEpoch)) + 0.5
     else if (least !== undefined && !late) configEpoch = Math.ceil(least) + 0.5
-    const leastEpoch = replacedEpoch === undefined
-    this.#known.set(masterName, { address, configEpoch, followed: true, leastEpoch, since: this.#now() })
+    this.#known.set(masterName, {
+      address,
+      configEpoch,
+      followed: true,
+      leastEpoch: !leaderHeard,
+      replaced,
+      since: this.#now(),
+    })
   }
 }
 

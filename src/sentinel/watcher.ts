@@ -12,8 +12,17 @@ export type RecheckReason = 'watch-gap' | 'reconfigured'
 export interface WatcherCallbacks {
   /** `+switch-master` of one of our masters. Each sentinel tells it, so it comes several times. */
   onSwitch(masterName: string, from: Address, to: Address, sentinel: Address): void
-  /** A failover of one of our masters goes on. `candidate`: the node to become master, where the message names it. */
-  onProgress(masterName: string, phase: FailoverPhase, candidate: Address | undefined, sentinel: Address): void
+  /**
+   * A failover of one of our masters goes on, from `replaces`. `candidate`: the node to become master, where the message
+   * names it.
+   */
+  onProgress(
+    masterName: string,
+    phase: FailoverPhase,
+    candidate: Address | undefined,
+    replaces: Address,
+    sentinel: Address,
+  ): void
   /** After every (re)subscription, and when a master was monitored, removed or reset: ask for all masters again. */
   onRecheck(reason: RecheckReason): void
   /** Whatever a sentinel says of our masters, or of itself (`+tilt`, with an empty master name), as it came. */
@@ -143,7 +152,7 @@ export class SentinelWatcher {
       case 'progress':
         guarded(() => {
           const candidate = news.candidate && mapAddress(news.candidate)
-          callbacks.onProgress(news.masterName, news.phase, candidate, sentinel)
+          callbacks.onProgress(news.masterName, news.phase, candidate, mapAddress(news.replaces), sentinel)
         })
         break
       case 'reset':

@@ -15,6 +15,8 @@ export interface Trigger {
   readonly hintedBy?: Address | undefined
   /** The node a failover's leader has selected: it is asked for its ROLE until it is a master. */
   readonly candidate?: Address | undefined
+  /** The master that the candidate is to replace, as the message said. */
+  readonly replaces?: Address | undefined
   /** Longest time to follow the candidate, in ms. */
   readonly followMs?: number | undefined
 }
@@ -150,8 +152,8 @@ export class Rebuilder {
       const turn = turnOf(this.#pace, signal)
       if (turn !== undefined) await turn
       if (trigger.candidate !== undefined) {
-        const timeoutMs = trigger.followMs ?? attemptTimeoutMs
-        return await source.followCandidate(masterName, trigger.candidate, { signal, timeoutMs })
+        const { candidate, replaces, followMs: timeoutMs = attemptTimeoutMs } = trigger
+        return await source.followCandidate(masterName, candidate, { signal, timeoutMs, replaces })
       }
       return await source.resolve(masterName, {
         signal,

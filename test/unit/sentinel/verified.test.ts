@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { decide } from '../../../src/sentinel/decide.js'
+import { agreementMs, decide } from '../../../src/sentinel/decide.js'
 import { VerifiedMasters } from '../../../src/sentinel/verified.js'
 
 const at = (port: number) => ({ host: '127.0.0.1', port })
@@ -20,10 +20,15 @@ function holds(masters: VerifiedMasters, epoch: number): boolean {
   return verdict.kind === 'candidates' && verdict.candidates[0]!.held
 }
 
+/** With an epoch it was the leader who told it. */
+function follow(masters: VerifiedMasters, port: number, replacedEpoch: number | undefined, late: boolean): void {
+  masters.followed('s0', at(port), { replacedEpoch, leaderHeard: replacedEpoch !== undefined, late })
+}
+
 describe('the epoch of a followed master', () => {
   it('lies between that of the master it replaces and the next', () => {
     const masters = knowing(4)
-    masters.followed('s0', at(3), 4, false)
+    follow(masters, 3, 4, false)
     assert.equal(masters.get('s0')!.configEpoch, 4.5)
     assert.equal(holds(masters, 4), true)
     assert.equal(holds(masters, 6), false)
@@ -31,21 +36,21 @@ describe('the epoch of a followed master', () => {
 
   it('is what the leader of the failover says, where a failover was missed', () => {
     const masters = knowing(4)
-    masters.followed('s0', at(3), 6, true)
+    follow(masters, 3, 6, true)
     assert.equal(masters.get('s0')!.configEpoch, 6.5)
     assert.equal(holds(masters, 6), true)
   })
 
   it('is unknown where one may have been missed and no leader was heard: no word outranks it for now', () => {
     const masters = knowing(4)
-    masters.followed('s0', at(3), undefined, true)
+    follow(masters, 3, undefined, true)
     assert.equal(masters.get('s0')!.configEpoch, undefined)
     assert.equal(holds(masters, 5), true)
   })
 
   it('is the next at least where it became master at once and no leader was heard: one sentinel alone does not outrank it', () => {
     const masters = knowing(4)
-    masters.followed('s0', at(3), undefined, false)
+    follow(masters, 3, undefined, false)
     assert.equal(masters.get('s0')!.configEpoch, 4.5)
     assert.equal(holds(masters, 6), true)
     const said = ['x', 'y'].map((id) => ({ sentinel: id, id, address: at(2), configEpoch: 6 }))
@@ -55,10 +60,31 @@ describe('the epoch of a followed master', () => {
     assert.equal(holds(masters, 6), false, 'nor does one need a majority once the epoch is known')
   })
 
+  it('says nothing of the master it was to replace where no leader was heard: all who name that one have not heard of it', () => {
+    let now = 0
+    const masters = new VerifiedMasters(() => now)
+    masters.proved('s0', at(1), 4)
+    masters.followed('s0', at(3), { replacedEpoch: undefined, leaderHeard: false, late: false, replaced: at(2) })
+    // Failovers were missed: 4 to 7 happened at port 2, and a majority says so.
+    const said = ['x', 'y'].map((id) => ({ sentinel: id, id, address: at(2), configEpoch: 7 }))
+    const isHeld = () => {
+      const verdict = decide(said, 3, masters.get('s0'))
+      return verdict.kind === 'candidates' && verdict.candidates[0]!.held
+    }
+    assert.equal(isHeld(), true)
+    assert.equal(masters.wasReplaced('s0', at(2)), true)
+    assert.equal(masters.wasReplaced('s0', at(1)), false)
+    now = agreementMs
+    assert.equal(isHeld(), false, 'by now they should have')
+    masters.followed('s0', at(4), { replacedEpoch: 7, leaderHeard: true, late: false, replaced: at(2) })
+    assert.equal(masters.wasReplaced('s0', at(2)), false, 'the epoch tells it')
+    assert.equal(masters.get('s0')!.configEpoch, 7.5)
+  })
+
   it('lies above that of another followed one, which it replaces', () => {
     const masters = knowing(4)
-    masters.followed('s0', at(3), 4, false)
-    masters.followed('s0', at(4), undefined, false)
+    follow(masters, 3, 4, false)
+    follow(masters, 4, undefined, false)
     assert.equal(masters.get('s0')!.configEpoch, 5.5)
     assert.equal(holds(masters, 5), true)
   })
@@ -66,7 +92,7 @@ describe('the epoch of a followed master', () => {
   it('becomes the announced one, and it is not younger for it', () => {
     let now = 0
     const masters = new VerifiedMasters(() => now)
-    masters.followed('s0', at(3), 4, false)
+    follow(masters, 3, 4, false)
     now = 100
     masters.proved('s0', at(3), 5)
     assert.deepEqual(masters.get('s0'), { address: at(3), configEpoch: 5, followed: false, since: 0, ageMs: 100 })
@@ -77,7 +103,7 @@ describe('the epoch of a followed master', () => {
     const masters = new VerifiedMasters(() => now)
     masters.proved('s0', at(1), 0)
     masters.proved('s0', at(3), 1)
-    masters.followed('s0', at(1), 1, false)
+    follow(masters, 1, 1, false)
     masters.proved('s0', at(1), 0)
     assert.equal(masters.get('s0')!.configEpoch, 1.5)
     assert.equal(holds(masters, 1), true)
