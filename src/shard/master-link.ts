@@ -89,6 +89,8 @@ export class MasterLink {
   #configEpoch: number | undefined
   #generation = 0
   #verifiedAt = 0
+  /** The event of a new master is being told: what a listener calls goes out after what has waited. */
+  #telling = false
   #holdUntil = Number.POSITIVE_INFINITY
   #down: { readonly at: number; readonly reason: RebuildReason } | undefined
   #lastError: Error | undefined
@@ -171,7 +173,7 @@ export class MasterLink {
 
   /** A connection this command may use now, or undefined when it has to wait. */
   usable(profile: CommandProfile): SharedConnection | undefined {
-    if (this.#state !== 'ready' && !(this.#state === 'holding' && profile.readOnly)) return undefined
+    if (this.#telling || (this.#state !== 'ready' && !(this.#state === 'holding' && profile.readOnly))) return undefined
     if (this.refusals.paused && !profile.readOnly) return undefined
     return this.#shared.next()
   }
@@ -374,8 +376,9 @@ export class MasterLink {
     // From here on nothing more is sent to the old node (R9): its connections are cut before a waiting call goes on.
     this.#shared.renew(verified.connection, to, this.#generation, cause)
     this.refusals.reset()
-    this.open = this.#settings.sharedConnections === 1 ? this.#shared.only : undefined
+    this.open = undefined
     this.slow.renew(from !== undefined && sameAddress(from, to), cause)
+    this.#telling = true
     this.#listener.onRetarget({
       from,
       to,
@@ -384,7 +387,8 @@ export class MasterLink {
       configEpoch: this.#configEpoch,
       durationMs: Math.round(performance.now() - since.at),
     })
-    this.#room.open()
+    this.#telling = false
+    this.#goOn()
     this.#listener.onReady()
     // It may have ended between the proof and now.
     if (verified.connection.ended) this.lost('connection-lost', verified.connection.cause!)

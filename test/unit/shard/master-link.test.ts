@@ -73,6 +73,30 @@ describe('a new master', () => {
     assert.equal(unit.shard.generation, 1)
   })
 
+  it('is told before what waited goes out, and what its listener writes goes out after that', async () => {
+    for (const options of [{}, { sharedConnections: 2 }]) {
+      const unit = await ready(options)
+      unit.shard.trigger({ reason: 'switch-master', hint: B })
+      const held = ['held 1', 'held 2'].map((value) => unit.shard.execute(['SET', value], SET))
+      await turn()
+      const push = unit.events.push.bind(unit.events)
+      let written: Promise<unknown> | undefined
+      unit.events.push = (...items) => {
+        written ??= unit.shard.execute(['SET', 'the listener'], SET)
+        return push(...items)
+      }
+      const sent: unknown[] = []
+      await unit.found(B, (args) => {
+        if (args[0] === 'SET') sent.push(args[1])
+        return 'OK'
+      })
+      assert.deepEqual(await Promise.all([...held, written]), ['OK', 'OK', 'OK'])
+      if (options.sharedConnections === undefined) assert.deepEqual(sent, ['held 1', 'held 2', 'the listener'])
+      assert.equal(await unit.call(SET), 'OK', 'and the quick way is open again')
+      assert.deepEqual(unit.shard.stats().waiting, 0)
+    }
+  })
+
   it('twice in a row, the second while the first is being verified, ends at the last', async () => {
     const unit = await ready()
     unit.shard.trigger({ reason: 'switch-master', hint: B })
