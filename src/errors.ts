@@ -231,7 +231,11 @@ export class CommandTimeoutError extends ShardedSentinelPoolError {
   readonly timeoutMs: number
   readonly outcome: Outcome
   constructor(shard: string, command: string, timeoutMs: number, outcome: Outcome, settings?: ErrorSettings) {
-    super(`${command} on shard '${shard}' had no answer within ${timeoutMs} ms (outcome ${outcome})`, true, settings)
+    super(
+      `${command} on shard '${shard}' had no answer by its deadline of ${timeoutMs} ms (outcome ${outcome})`,
+      true,
+      settings,
+    )
     this.shard = shard
     this.command = command
     this.timeoutMs = timeoutMs
@@ -302,15 +306,19 @@ export class MultiShardError extends ShardedSentinelPoolError {
   readonly code = 'MULTI_SHARD'
   readonly command: string
   readonly outcomes: readonly ShardOutcome[]
-  constructor(command: string, outcomes: readonly ShardOutcome[], settings?: ErrorSettings) {
+  /** `'not-sent'` when no part has run; else `'unknown'`: some have run or may have, as `outcomes` tells one by one. */
+  readonly outcome: Outcome
+  constructor(command: string, outcomes: readonly ShardOutcome[], settings?: ErrorSettings & { retryable?: boolean }) {
     const failed = outcomes.filter((o) => 'error' in o)
     super(
       `${command} failed on ${failed.length} of ${outcomes.length} shards (${failed.map((o) => o.shard).join(', ')})`,
-      failed.every((o) => (o.error as { retryable?: boolean } | undefined)?.retryable === true),
-      settings ?? { cause: failed[0]?.error },
+      settings?.retryable ?? failed.every((o) => (o.error as { retryable?: boolean } | undefined)?.retryable === true),
+      { cause: settings?.cause ?? failed[0]?.error },
     )
     this.command = command
     this.outcomes = outcomes
+    const hasNotRun = (o: ShardOutcome) => (o.error as { outcome?: Outcome } | undefined)?.outcome === 'not-sent'
+    this.outcome = outcomes.every(hasNotRun) ? 'not-sent' : 'unknown'
   }
 }
 

@@ -13,6 +13,9 @@ import type {
 import type { RingChoice } from './ring/index.js'
 import type { Resolver } from './sentinel/index.js'
 
+/** The greeting of a connection takes so much room in its queue: it could never be made with less. */
+const LEAST_IN_FLIGHT = 8
+
 /** The only file with defaults and option checks (rings check their own: `ring/`). */
 
 /** A shard: the name Sentinel monitors its master under, and what differs from the defaults. */
@@ -187,7 +190,7 @@ export function readOptions(options: unknown): Settings {
     holdWritesMs: int(given, 'holdWritesMs', 0, 60_000),
     connectDeadlineMs: int(given, 'connectDeadlineMs', 1, MAX_MS),
     requireAllShards: bool(given, 'requireAllShards'),
-    maxInFlight: int(given, 'maxInFlight', 1, MAX_MS),
+    maxInFlight: Math.max(LEAST_IN_FLIGHT, int(given, 'maxInFlight', 1, MAX_MS)),
     retry: choice(given, 'retry', ['safe', 'never', 'always']),
     readFrom: choice(given, 'readFrom', ['master', 'preferReplica', 'replica']),
     placementGuard: choice(given, 'placementGuard', ['check', 'claim', 'off']),

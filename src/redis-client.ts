@@ -282,7 +282,7 @@ export class ConnectionFactory {
       ...(rest.name === undefined && settings.name !== undefined ? { name: settings.name } : {}),
       clientInfoTag: rest.clientInfoTag ?? 'sharded-sentinel-pool',
       maintNotifications: 'disabled',
-      commandsQueueMaxLength: this.#maxQueue && Math.max(this.#maxQueue, GREETING),
+      commandsQueueMaxLength: this.#maxQueue,
       // The others are one call's: `asap` would turn round what must stay in order (MULTI … EXEC, a fence behind its calls),
       // a signal would end the pool's own questions too. A default time-out costs node-redis one AbortSignal a command.
       commandOptions: { typeMapping: commandOptions?.typeMapping, timeout: undefined },
@@ -300,9 +300,6 @@ export class ConnectionFactory {
     return own as unknown as RedisClientOptions
   }
 }
-
-/** Commands of a connection's own greeting that are on their way together: it could never be made with less room. */
-const GREETING = 8
 
 /** A name is looked up anew at each connect; what it was found to be is added to `ips`. */
 function recording(lookup: LookupFunction, ips: string[]): LookupFunction {

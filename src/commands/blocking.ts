@@ -1,6 +1,6 @@
-import { ConnectionLostError, LeaseReleasedError, PoolClosedError } from '../errors.js'
+import { ConnectionLostError, LeaseReleasedError, NotReplicatedError, PoolClosedError } from '../errors.js'
 import { AbortError, ErrorReply, type RedisArgument } from '../redis-client.js'
-import type { CallOptions, CommandProfile, LeasePort, ShardPort } from '../shard/call.js'
+import type { CallOptions, CommandProfile, LeasePort, ReplicaAck, ShardPort } from '../shard/call.js'
 import type { Router } from './router.js'
 import type { Route } from './routes.js'
 
@@ -35,11 +35,14 @@ export async function carryOnLease(
   try {
     const leftMs = restOf(timeoutMs)
     if (profile.name.startsWith('WAIT')) await raiseReplicationOffset(lease, { timeoutMs: leftMs, abortSignal: signal })
-    return await lease.send(words, {
+    const reply = await lease.send(words, {
       ...options,
       typeMapping: router.typeMappingOf(options),
       timeoutMs: leftMs ?? deadlineOf(router, words, options),
     })
+    const ack = options?.replicaAck
+    if (ack !== undefined && !profile.readOnly && reply !== null) await confirm(lease, profile, ack, reply)
+    return reply
   } catch (error) {
     throw endOfWait(shard, error)
   } finally {
@@ -55,6 +58,22 @@ export async function carryOnLease(
 async function raiseReplicationOffset(lease: LeasePort, options: CallOptions): Promise<void> {
   await lease.send(['PUBLISH', '__sharded_sentinel_pool:wait', ''], options)
 }
+
+/** Something was taken: resolves once so many replicas know. @throws NotReplicatedError */
+async function confirm(lease: LeasePort, profile: CommandProfile, ack: ReplicaAck, reply: unknown): Promise<void> {
+  const { replicas, timeoutMs } = ack
+  // The server keeps the time; it may be frozen.
+  const options = { timeoutMs: timeoutMs + CONFIRM_GRACE_MS }
+  const failure = (count: number, cause?: unknown) =>
+    new NotReplicatedError(lease.shard, profile.name, { replicas, timeoutMs }, count, reply, { cause })
+  const count = await lease.send(['WAIT', String(replicas), String(timeoutMs)], options).catch((cause: unknown) => {
+    throw failure(0, cause)
+  })
+  if (Number(count) < replicas) throw failure(Number(count))
+}
+
+/** For the way of the answer, in ms. */
+const CONFIRM_GRACE_MS = 250
 
 /**
  * What ended a wait, in one error each: a failover as LeaseReleasedError; the pool's own end as PoolClosedError, in the very

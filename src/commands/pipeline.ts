@@ -176,6 +176,15 @@ function finish(
       errors.push(i)
     }
   }
-  if (errors.length > 0) throw Object.assign(replies[errors[0]!] as Error, { replies, errorIndexes: errors })
+  if (errors.length > 0) throw withReplies(replies[errors[0]!] as Error, replies, errors)
   return replies
+}
+
+/** Not enumerable: the error is one of its own replies, and a log that writes all of it down would never end. */
+function withReplies(error: Error, replies: readonly unknown[], errorIndexes: readonly number[]): Error {
+  const hidden = { configurable: true, writable: true, enumerable: false }
+  return Object.defineProperties(error, {
+    replies: { ...hidden, value: replies },
+    errorIndexes: { ...hidden, value: errorIndexes },
+  })
 }

@@ -1,6 +1,7 @@
 import { MultiShardError, type ShardOutcome, UnsupportedCommandError } from '../errors.js'
 import { AbortError, ErrorReply, type RedisArgument } from '../redis-client.js'
 import type { CommandProfile, ShardPort } from '../shard/call.js'
+import { classifyFailure } from '../shard/failure.js'
 import type { CommandFacts } from './command-table.js'
 import { isNumeric, type Join, joinReplies } from './joins.js'
 import { keyPlaces } from './key-specs.js'
@@ -179,7 +180,13 @@ export function multiShardFailure(command: string, outcomes: readonly PartOutcom
   const errors = outcomes.flatMap((outcome) => ('error' in outcome ? [outcome.error] : []))
   if (errors.every((error) => error instanceof AbortError)) return errors[0]
   if (errors.length === outcomes.length && errors.every((error) => error instanceof TypeError)) return errors[0]
-  return new MultiShardError(command, describe(outcomes))
+  return new MultiShardError(command, describe(outcomes), { retryable: errors.every(mayPass) })
+}
+
+/** What a server refuses for now says so in its reply, and no property of it does. */
+function mayPass(error: unknown): boolean {
+  if (error instanceof ErrorReply) return classifyFailure(error) !== 'answered'
+  return (error as { retryable?: boolean } | undefined)?.retryable === true
 }
 
 /** For MultiShardError: shard by shard what was asked of it and how it ended. */

@@ -4,7 +4,7 @@ import type { Settings } from '../options.js'
 import { AbortError, assertEncodable, ErrorReply, type RedisArgument, type SendOptions } from '../redis-client.js'
 import type { CallOptions, CommandProfile } from './call.js'
 import { CallEnds } from './call-ends.js'
-import type { DurableLane } from './durable-lane.js'
+import type { DurableLane, DurableRequest } from './durable-lane.js'
 import { classifyFailure } from './failure.js'
 import type { MasterLink } from './master-link.js'
 import { Repeats, type Send } from './repeats.js'
@@ -131,24 +131,33 @@ export class Calls {
         const read = await this.#reads.read({ args, deadline, readFrom, sendOptions, signal, onSent })
         if (read !== undefined) return read.reply
       }
-      const ack = options?.replicaAck
-      if (ack !== undefined && !profile.readOnly) {
-        const typeMapping = options?.typeMapping ?? this.#sendOptions?.typeMapping
-        const onSent = () => {
-          if (ticket.over) return false
-          ticket.sentOn = 'elsewhere'
-          return true
-        }
-        return this.#durable.write(args, profile, ack, typeMapping, deadline, onSent)
-      }
+      const durable = this.#durably(profile, options, deadline, ticket)
+      if (durable !== undefined) return this.#durable.write(args, durable)
       const signal = options?.abortSignal
       const shared = this.#usable(profile, options) ?? (await this.#connectionFor(profile, options, deadline, place))
       const reply = this.#board(ticket, shared, signal).send(args, this.#optionsFor(options))
       if (this.#repeats.keepsOrder(profile, options)) this.#takePlace(reply)
       return this.#inTime(reply, shared, profile, options, deadline)
     }
-    const durable = options?.replicaAck !== undefined && !profile.readOnly
-    return this.#guarded(send(), profile, options, deadline, ticket, durable)
+    return this.#guarded(send(), profile, options, deadline, ticket)
+  }
+
+  /** Undefined where no replica is to have it before it resolves. */
+  #durably(
+    profile: CommandProfile,
+    options: CallOptions | undefined,
+    deadline: number,
+    ticket: Ticket,
+  ): DurableRequest | undefined {
+    const ack = options?.replicaAck
+    if (ack === undefined || profile.readOnly) return undefined
+    const typeMapping = options?.typeMapping ?? this.#sendOptions?.typeMapping
+    const onSent = () => {
+      if (ticket.over) return false
+      ticket.sentOn = 'elsewhere'
+      return true
+    }
+    return { profile, ack, typeMapping, deadline, onSent }
   }
 
   /**
@@ -185,7 +194,7 @@ export class Calls {
     const signal = options?.abortSignal
     // A time-out of its own has a timer of its own, which tells of it; the room's clock must not come first.
     const sweptAt = options?.timeoutMs === undefined ? deadline : deadline + 2 * this.#clock.tickMs
-    if (this.#link.slow.takes(options)) return this.#link.slow.connectionFor(profile, sweptAt, signal)
+    if (this.#link.slow.takes(options)) return this.#link.slow.connectionFor(profile, deadline, signal, { sweptAt })
     return this.#link.connectionFor(profile, deadline, signal, { place, sweptAt })
   }
 
@@ -211,6 +220,8 @@ export class Calls {
   ): Promise<readonly unknown[]> {
     const ticket: Ticket = { sentOn: undefined, over: false }
     const send = async () => {
+      const durable = this.#durably(profile, options, deadline, ticket)
+      if (durable !== undefined) return this.#durable.writeAll(commands, durable)
       const signal = options?.abortSignal
       const shared = this.#board(ticket, await this.#connectionFor(profile, options, deadline), signal)
       const sentAt = this.#clock.refresh()
@@ -224,7 +235,7 @@ export class Calls {
       })
       return this.#inTime(replies, shared, profile, options, deadline)
     }
-    return this.#guarded(send(), profile, options, deadline, ticket, false)
+    return this.#guarded(send(), profile, options, deadline, ticket)
   }
 
   /** Error replies are entries of a batch; only a loss ends the whole of it. */
@@ -248,9 +259,9 @@ export class Calls {
     options: CallOptions | undefined,
     deadline: number,
     ticket: Ticket,
-    always: boolean,
   ): Promise<T> {
-    if (options?.timeoutMs === undefined && options?.abortSignal === undefined && !always) return call
+    const durable = options?.replicaAck !== undefined && !profile.readOnly
+    if (options?.timeoutMs === undefined && options?.abortSignal === undefined && !durable) return call
     const timeoutMs = Math.max(0, deadline - this.#clock.refresh())
     const onTimeout = () => {
       const { sentOn } = ticket

@@ -3,6 +3,7 @@ import { bounded } from '../async/deadline.js'
 import { sleep } from '../async/sleep.js'
 import { type AcquirePicture, AcquireTimeoutError, PoolClosedError, ShardUnavailableError } from '../errors.js'
 import { type Connection, ErrorReply, type RedisArgument } from '../redis-client.js'
+import type { AcquireOptions } from './call.js'
 import { createSlotPool, type Slot, type SlotPool, type SlotPoolSettings } from './slot-pool.js'
 
 export type { Slot }
@@ -54,6 +55,8 @@ export class ShardConnections {
   #sweptAt = performance.now()
   /** Borrowers whose connection has not come yet. */
   #waiting = 0
+  /** What was asked of generic-pool for borrowers who have gone. It cannot be taken back, so the next borrowers take it over. */
+  readonly #unclaimed = new Set<Promise<Slot | undefined>>()
   readonly #abort = new AbortController()
   #onReturn: (() => void) | undefined
   /** Why the last try to open a connection failed; undefined once one has succeeded. */
@@ -81,7 +84,8 @@ export class ShardConnections {
   }
 
   picture(): AcquirePicture {
-    const { size, max, available, borrowed, pending } = this.#pool
+    const { size, max, available, borrowed } = this.#pool
+    const pending = Math.max(0, this.#pool.pending - this.#unclaimed.size)
     // generic-pool goes on counting what it has cleared away as available.
     if (this.#abort.signal.aborted) return { size: 0, max, idle: 0, borrowed: 0, pending: 0, oldestLeaseMs: 0 }
     let oldest = 0
@@ -138,19 +142,39 @@ export class ShardConnections {
     return (Math.floor(this.#sweptAt / this.#sweepMs) + 1) * this.#sweepMs
   }
 
-  async acquire(): Promise<Slot & { readonly connection: Connection }> {
+  /**
+   * A connection for the caller alone, as soon as one is free.
+   * @throws AcquireTimeoutError after `acquireTimeoutMs`, or `timeoutMs` where that is less; ShardUnavailableError when too many
+   * wait; PoolClosedError; the signal's reason
+   */
+  async acquire({ timeoutMs, signal }: AcquireOptions = {}): Promise<Slot & { readonly connection: Connection }> {
     const atHand = this.takeAtHand()
     if (atHand !== undefined) return atHand
-    const deadline = performance.now() + this.#settings.acquireTimeoutMs
+    const boundMs = Math.min(timeoutMs ?? Number.POSITIVE_INFINITY, this.#settings.acquireTimeoutMs)
+    const deadline = performance.now() + boundMs
+    // Else generic-pool's own time-out is its end.
+    let hasOwnEnd = timeoutMs !== undefined || signal !== undefined
     this.#waiting++
     try {
       for (;;) {
         if (this.#abort.signal.aborted) throw new PoolClosedError()
-        const slot = await this.#borrow()
+        const left = this.#takeUnclaimed()
+        hasOwnEnd ||= left !== undefined
+        const coming = left ?? this.#request()
+        const slot = await (hasOwnEnd ? this.#claim(coming, deadline, boundMs, signal) : coming).catch((error) => {
+          throw this.#abort.signal.aborted ? new PoolClosedError() : error
+        })
+        if (slot === undefined) {
+          if (left === undefined) throw this.#timeoutError(boundMs)
+          // That was the time of whoever asked for it.
+          continue
+        }
+        slot.usedAt = performance.now()
+        this.#borrowed.add(slot)
         if (this.#isLive(slot)) return slot
         // The generation moved on between the test and the hand-over.
         await this.giveBack(slot, false)
-        if (performance.now() >= deadline) throw this.#timeoutError()
+        if (performance.now() >= deadline) throw this.#timeoutError(boundMs)
       }
     } finally {
       this.#waiting--
@@ -158,23 +182,56 @@ export class ShardConnections {
     }
   }
 
-  async #borrow(): Promise<Slot> {
+  #takeUnclaimed(): Promise<Slot | undefined> | undefined {
+    for (const coming of this.#unclaimed) {
+      this.#unclaimed.delete(coming)
+      return coming
+    }
+    return undefined
+  }
+
+  /** Undefined when its time is up. */
+  #request(): Promise<Slot | undefined> {
+    return this.#pool.acquire().catch((error: unknown) => {
+      if ((error as Error).name === 'TimeoutError') return undefined
+      throw new ShardUnavailableError(this.#settings.shard, 'too-many-waiting', this.picture().pending, {
+        cause: error,
+      })
+    })
+  }
+
+  /** Waits for what was asked for no longer than its caller does, and leaves it to the next one then. */
+  async #claim(
+    coming: Promise<Slot | undefined>,
+    deadline: number,
+    boundMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Slot | undefined> {
+    let isHere = false
+    const onEnd = () => {
+      isHere = true
+      if (this.#unclaimed.delete(coming)) this.#return(coming)
+    }
+    coming.then(onEnd, onEnd)
     try {
-      const slot = await this.#pool.acquire()
-      slot.usedAt = performance.now()
-      this.#borrowed.add(slot)
-      return slot
+      return await bounded(coming, {
+        timeoutMs: Math.max(0, deadline - performance.now()),
+        onTimeout: () => this.#timeoutError(boundMs),
+        signal,
+      })
     } catch (error) {
-      if (this.#abort.signal.aborted) throw new PoolClosedError()
-      if ((error as Error).name === 'TimeoutError') {
-        throw this.#timeoutError()
-      }
-      throw new ShardUnavailableError(this.#settings.shard, 'too-many-waiting', this.#pool.pending, { cause: error })
+      if (isHere) this.#return(coming)
+      else this.#unclaimed.add(coming)
+      throw error
     }
   }
 
-  #timeoutError(): AcquireTimeoutError {
-    const { shard, acquireTimeoutMs, lastError } = this.#settings
+  #return(coming: Promise<Slot | undefined>): void {
+    coming.then((slot) => slot && this.#pool.release(slot)).catch(() => {})
+  }
+
+  #timeoutError(acquireTimeoutMs: number): AcquireTimeoutError {
+    const { shard, lastError } = this.#settings
     return new AcquireTimeoutError(shard, acquireTimeoutMs, this.picture(), { cause: lastError() ?? this.#openError })
   }
 

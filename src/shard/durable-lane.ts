@@ -1,6 +1,6 @@
 import { bounded } from '../async/deadline.js'
 import { LeaseReleasedError, NotReplicatedError, ShardUnavailableError } from '../errors.js'
-import { ClientClosedError, type RedisArgument, type TypeMapping } from '../redis-client.js'
+import { ClientClosedError, ErrorReply, type RedisArgument, type TypeMapping } from '../redis-client.js'
 import type { CommandProfile, ReplicaAck } from './call.js'
 import type { Lease } from './lease.js'
 import type { MasterLink } from './master-link.js'
@@ -14,14 +14,20 @@ export interface DurableLaneSettings {
   acquire(timeoutMs: number): Promise<Lease>
 }
 
-interface DurableWrite {
-  readonly args: readonly RedisArgument[]
+type Args = readonly RedisArgument[]
+
+export interface DurableRequest {
   readonly profile: CommandProfile
   readonly ack: ReplicaAck
   readonly typeMapping: TypeMapping | undefined
   readonly deadline: number
   /** Told when it goes out: from then on it may have run. False: its caller has gone, and it must not run any more. */
   readonly onSent: () => boolean
+}
+
+interface DurableWrite extends DurableRequest {
+  /** One command, or a batch whose error replies are entries of its reply, as in `ShardPort.sendBatch`. */
+  readonly what: { readonly args: Args } | { readonly commands: readonly Args[] }
   readonly resolve: (reply: unknown) => void
   readonly reject: (error: unknown) => void
 }
@@ -51,21 +57,23 @@ export class DurableLane {
    * Resolves with the command's reply once enough replicas have it.
    * @throws NotReplicatedError when too few have; the write stands on the master. What a lost connection throws otherwise.
    */
-  write(
-    args: readonly RedisArgument[],
-    profile: CommandProfile,
-    ack: ReplicaAck,
-    typeMapping: TypeMapping | undefined,
-    deadline: number,
-    onSent: () => boolean,
-  ): Promise<unknown> {
+  write(args: Args, request: DurableRequest): Promise<unknown> {
+    return this.#enter({ args }, request)
+  }
+
+  /** The same for a batch: MULTI … EXEC, or a pipeline. One WAIT speaks for all that it wrote. */
+  writeAll(commands: readonly Args[], request: DurableRequest): Promise<readonly unknown[]> {
+    return this.#enter({ commands }, request) as Promise<readonly unknown[]>
+  }
+
+  #enter(what: DurableWrite['what'], request: DurableRequest): Promise<unknown> {
     const { shard, maxWaiting } = this.#settings
     const waiting = this.#queue.length
     if (waiting >= maxWaiting) {
       return Promise.reject(new ShardUnavailableError(shard, 'too-many-waiting', waiting))
     }
     return new Promise((resolve, reject) => {
-      this.#queue.push({ args, profile, ack, typeMapping, deadline, onSent, resolve, reject })
+      this.#queue.push({ ...request, what, resolve, reject })
       if (!this.#running) void this.#run()
     })
   }
@@ -123,8 +131,12 @@ export class DurableLane {
     const deadline = Math.min(...batch.map((write) => write.deadline))
     const left = deadline - performance.now()
     // Bounded below: the lease's own deadline, which is the pool's, may be shorter than theirs.
-    const send = ({ args, typeMapping }: DurableWrite) => lease.send(args, { typeMapping, timeoutMs: 0 })
-    const replies = batch.map((write) => send(write).catch(asFailure))
+    const replies = batch.map(({ what, typeMapping }) => {
+      const options = { typeMapping, timeoutMs: 0 }
+      return 'args' in what
+        ? lease.send(what.args, options).catch(asFailure)
+        : asBatch(what.commands.map((args) => lease.send(args, options).catch(asFailure)))
+    })
     const waitMs = Math.max(1, Math.floor(Math.min(ack.timeoutMs, left)))
     const work = Promise.all([...replies, lease.send(['WAIT', String(ack.replicas), String(waitMs)]).catch(asFailure)])
     try {
@@ -147,7 +159,9 @@ export class DurableLane {
   #settle(write: DurableWrite, reply: unknown, acknowledged: unknown): void {
     if (reply instanceof Failure) write.reject(reply.error)
     else if (typeof acknowledged === 'number' && acknowledged >= write.ack.replicas) write.resolve(reply)
-    else {
+    else if ('commands' in write.what && hasWrittenNothing(write.what.commands, reply as readonly unknown[])) {
+      write.resolve(reply)
+    } else {
       const { replicas, timeoutMs } = write.ack
       const cause = acknowledged instanceof Failure ? acknowledged.error : undefined
       const count = typeof acknowledged === 'number' ? acknowledged : 0
@@ -163,6 +177,19 @@ class Failure {
   constructor(error: unknown) {
     this.error = error
   }
+}
+
+/** The entries of a batch: error replies are such, and what lost the connection ends the whole. */
+async function asBatch(sent: readonly Promise<unknown>[]): Promise<unknown> {
+  const entries = await Promise.all(sent)
+  const lost = entries.find((entry) => entry instanceof Failure && !(entry.error instanceof ErrorReply))
+  return lost ?? entries.map((entry) => (entry instanceof Failure ? entry.error : entry))
+}
+
+/** There is nothing that a replica could have: EXEC was refused or a watched key had changed, or every command was refused. */
+function hasWrittenNothing(commands: readonly Args[], entries: readonly unknown[]): boolean {
+  if (commands[0]?.[0] === 'MULTI') return !Array.isArray(entries.at(-1))
+  return entries.every((entry) => entry instanceof ErrorReply)
 }
 
 /** A lease that ended before the write left is as good as a connection that was closed: the write may be sent again. */

@@ -6,7 +6,7 @@ import { sleep } from '../async/sleep.js'
 import { PoolClosedError, ShardUnavailableError } from '../errors.js'
 import type { RebuildReason, ShardState } from '../events.js'
 import type { Settings } from '../options.js'
-import { type ConnectionFactory, isSameServer } from '../redis-client.js'
+import { type ConnectionFactory, ErrorReply, isSameServer } from '../redis-client.js'
 import type { MasterSource, VerifiedMaster } from '../sentinel/index.js'
 import type { CommandProfile } from './call.js'
 import { Rebuilder, type Trigger } from './rebuild.js'
@@ -54,6 +54,7 @@ const OWN_PACE = { more: 4, perSecond: 4 } as const
 export const LAST_TRY_MS = 20
 /** A server that could not answer for a while answers all connections at once: so long the suspected one may take, in ms. */
 export const SIGN_GRACE_MS = 100
+const PUBLISH_NOTHING = ['PUBLISH', '__sharded_sentinel_pool:sign', ''] as const
 
 /**
  * The link of one shard to its verified master: the shared connections, the state machine, and the single-flight rebuild
@@ -188,22 +189,24 @@ export class MasterLink {
     signal?: AbortSignal,
     { place, sweptAt = deadline }: { place?: number | undefined; sweptAt?: number } = {},
   ): Promise<SharedConnection> {
+    let lastTryAt: number | undefined
     for (;;) {
       const shared = this.usable(profile)
       if (shared !== undefined) return shared
       if (this.#state === 'closed') throw new PoolClosedError()
       const { cause } = this.refusals
       // Who waits is sent away by a tick, and the clock may be asleep.
-      this.#clock.refresh()
+      const now = this.#clock.refresh()
+      lastTryAt ??= deadline - Math.min(LAST_TRY_MS, (deadline - now) / 2)
       await this.#room.enter(sweptAt, signal, place)
       // The room opens for all at once. Who has no time left for an answer is not sent: that would end as `unknown`.
-      if (this.#clock.refresh() >= deadline - LAST_TRY_MS) throw this.waitedInVain(this.#room.size, cause)
+      if (this.#clock.refresh() >= lastTryAt) throw this.waitedInVain(this.#room.size, cause)
     }
   }
 
-  /** What a call that waited in vain is told: while it waited out a refusal, that. */
+  /** What a call that waited in vain is told: while it waited out a refusal, that, as an error of its own. */
   waitedInVain(waiting = this.waiting, refusal = this.refusals.cause): Error {
-    if (this.#state === 'ready' && refusal !== undefined) return refusal
+    if (this.#state === 'ready' && refusal instanceof ErrorReply) return new ErrorReply(refusal.message)
     return new ShardUnavailableError(this.#name, 'no-master', waiting, { cause: this.#lastError })
   }
 
@@ -354,11 +357,25 @@ export class MasterLink {
 
   /**
    * A long script, or a stop, kept the server from answering anybody, and the fresh connection's answer may be read before
-   * those of the suspected ones, which came at the same time: they get a moment to show that they are alive.
+   * those of the suspected ones, which came at the same time: they get a moment to show that they are alive. And where the
+   * server holds back what writes (CLIENT PAUSE … WRITE, or its own FAILOVER), a connection with a write on it is silent and
+   * well: a message to nobody, which counts as a write, has no answer either then.
    */
-  #awaitSign(verified: VerifiedMaster, signal: AbortSignal): Promise<void> | undefined {
-    if (!this.#isHere(verified.address) || !(this.#shared.late || this.slow.late)) return undefined
-    return sleep(SIGN_GRACE_MS, signal).catch(() => {})
+  #awaitSign({ address, connection }: VerifiedMaster, signal: AbortSignal): Promise<void> | undefined {
+    const isLate = () => this.#shared.late || this.slow.late
+    if (!this.#isHere(address) || !isLate()) return undefined
+    let isPaused = true
+    const onAnswer = () => {
+      isPaused = false
+    }
+    connection.send(PUBLISH_NOTHING).then(onAnswer, onAnswer)
+    const end = () => {
+      if (!isPaused || !isLate()) return
+      const now = this.#clock.refresh()
+      this.#shared.excuse(now)
+      this.slow.excuse(now)
+    }
+    return sleep(SIGN_GRACE_MS, signal).then(end, () => {})
   }
 
   #retarget(verified: VerifiedMaster, trigger: Trigger, startedAt: number): void {

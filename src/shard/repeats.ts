@@ -64,16 +64,15 @@ export class Repeats {
     let mayHaveRun = false
     let losses = 0
     const inLine = this.keepsOrder(profile, options)
-    let line: number | undefined
+    let place: number | undefined
     try {
       for (;;) {
         let pause = this.#judge(error, profile, options, deadline, sentAt)
-        let place: number | undefined
         if (pause && inLine && isOfTheServer(error)) {
-          line ??= this.#link.refusals.placeOf(error as Error)
-          this.#link.refusals.refused(error as Error)
-          place = line
-          pause = deadline - this.#clock.now < LAST_TRY_MS
+          place ??= this.#link.refusals.placeOf(error as Error)
+          pause = deadline - this.#clock.now <= LAST_TRY_MS
+          // Not sent again: and what it was told may be another's refusal, which is over by now (`MasterLink.waitedInVain`).
+          if (!pause) this.#link.refusals.refused(error as Error)
         }
         if (classifyFailure(error) === 'lost') {
           mayHaveRun ||= !profile.readOnly
@@ -88,11 +87,9 @@ export class Repeats {
           const pauseMs = backoff.next()
           const leftMs = Math.max(0, deadline - this.#clock.refresh())
           // Not sent once more with no time left for an answer: the refusal is known, a try without an answer is not.
-          await pausing(
-            pauseMs + LAST_TRY_MS < leftMs ? pauseMs : Math.ceil(leftMs),
-            options?.abortSignal,
-            this.#closed,
-          )
+          const isLast = pauseMs + LAST_TRY_MS >= leftMs
+          // A timer may come a little early.
+          await pausing(isLast ? Math.ceil(leftMs) + 1 : pauseMs, options?.abortSignal, this.#closed)
           if (this.#clock.refresh() >= deadline) this.#judge(error, profile, options, deadline, sentAt)
         }
         this.count++

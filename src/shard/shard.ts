@@ -5,7 +5,7 @@ import { onAbort } from '../async/abort.js'
 import { Backoff } from '../async/backoff.js'
 import type { CoarseClock } from '../async/clock.js'
 import { bounded } from '../async/deadline.js'
-import { AcquireTimeoutError, PoolClosedError, ShardUnavailableError } from '../errors.js'
+import { PoolClosedError, ShardUnavailableError } from '../errors.js'
 import type { FailoverEvent, LeaseLeakEvent, ReconnectEvent, ShardDownEvent, ShardState } from '../events.js'
 import type { Settings } from '../options.js'
 import type { Connection, ConnectionFactory, RedisArgument, SendOptions } from '../redis-client.js'
@@ -243,19 +243,7 @@ export class Shard implements ShardPort {
     options?.signal?.throwIfAborted()
     const atHand = this.acquireAtHand()
     if (atHand !== undefined) return atHand
-    const coming = this.#connections.acquire()
-    if (options?.timeoutMs === undefined && options?.signal === undefined) return this.#lend(await coming)
-    const timeoutMs = Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, this.#settings.pool.acquireTimeoutMs)
-    const onTimeout = () => new AcquireTimeoutError(this.name, timeoutMs, this.#connections.picture())
-    try {
-      return this.#lend(await bounded(coming, { timeoutMs, onTimeout, signal: options.signal }))
-    } catch (error) {
-      coming.then(
-        (slot) => this.#connections.giveBack(slot, true),
-        () => {},
-      )
-      throw error
-    }
+    return this.#lend(await this.#connections.acquire(options))
   }
 
   #lend(slot: Slot & { readonly connection: Connection }): Lease {

@@ -140,6 +140,12 @@ export class SharedConnection {
     return (Math.floor(this.#lastFence / heartbeatMs) + 1) * heartbeatMs
   }
 
+  /** Its silence until now is explained; more of it is suspicious anew. Deadlines stay as they are. */
+  excuse(now: number): void {
+    this.#lastSign = now
+    this.#lateReported = false
+  }
+
   /** Asks for a sign of life now: somebody's call on this connection ran out of time. */
   probe(now: number): void {
     if (this.#fences.length === 0 && !this.#connection.ended) this.#fence(now)

@@ -82,6 +82,11 @@ export class SharedSet {
     for (const shared of this.#all) shared.tick(now, this.#settings.clock.stalledMs)
   }
 
+  /** Their silence until now is explained. */
+  excuse(now: number): void {
+    for (const shared of this.#all) shared.excuse(now)
+  }
+
   /** Until when no tick is needed, unless a call comes. */
   restsUntil(): number {
     let until = Number.POSITIVE_INFINITY

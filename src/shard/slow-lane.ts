@@ -24,7 +24,12 @@ export interface SlowLaneSettings {
     readonly generation: number
     readonly pace: Pace
     usable(profile: CommandProfile): SharedConnection | undefined
-    connectionFor(profile: CommandProfile, deadline: number, signal?: AbortSignal): Promise<SharedConnection>
+    connectionFor(
+      profile: CommandProfile,
+      deadline: number,
+      signal?: AbortSignal,
+      settings?: { sweptAt?: number },
+    ): Promise<SharedConnection>
     trigger(trigger: Trigger): void
   }
 }
@@ -81,12 +86,17 @@ export class SlowLane {
   }
 
   /** The connection, as soon as the shard takes such a command; bounded like any wait for a master. */
-  async connectionFor(profile: CommandProfile, deadline: number, signal?: AbortSignal): Promise<SharedConnection> {
+  async connectionFor(
+    profile: CommandProfile,
+    deadline: number,
+    signal?: AbortSignal,
+    { sweptAt = deadline }: { sweptAt?: number } = {},
+  ): Promise<SharedConnection> {
     for (;;) {
-      await this.#settings.link.connectionFor(profile, deadline, signal)
+      await this.#settings.link.connectionFor(profile, deadline, signal, { sweptAt })
       if (this.#shared !== undefined) return this.#shared
       void this.#open()
-      await this.#room.enter(deadline, signal)
+      await this.#room.enter(sweptAt, signal)
     }
   }
 
@@ -111,6 +121,11 @@ export class SlowLane {
     if (shared === undefined) return Number.POSITIVE_INFINITY
     if (!shared.quiet) return 0
     return Math.min(shared.restsUntil(), this.#usedAt + this.#settings.settings.pool.idleTimeoutMs)
+  }
+
+  /** Its silence until now is explained. */
+  excuse(now: number): void {
+    this.#shared?.excuse(now)
   }
 
   /** The server answers on a fresh connection: one that is silent all the same is dead. */

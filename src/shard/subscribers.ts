@@ -1,9 +1,13 @@
+import { Backoff } from '../async/backoff.js'
 import type { CoarseClock } from '../async/clock.js'
 import { sleep } from '../async/sleep.js'
 import type { Settings } from '../options.js'
 import type { Connection } from '../redis-client.js'
 import { SIGN_GRACE_MS } from './master-link.js'
 import { SharedConnection } from './shared-connection.js'
+
+/** Between two questions whether the server answers at all. */
+const ASK_BACKOFF = { minMs: 50, maxMs: 1_000 } as const
 
 export interface SubscribersSettings {
   readonly settings: Settings
@@ -71,17 +75,22 @@ export class Subscribers {
     for (const subscriber of this.#all) subscriber.destroy(cause)
   }
 
-  /** One is silent: is it the connection, or only a slow server? Where that answers nobody, its deadline decides. */
+  /** One is silent: is it the connection, or only a slow server? Asked until somebody answers: this one, or a fresh one. */
   async #replaceIfDead(subscriber: SharedConnection): Promise<void> {
     const { open, closed } = this.#settings
-    try {
-      const probe = await open('probe', closed)
-      probe.destroy()
-      // A server that was stopped answers all at once, and the fresh answer may be read first.
-      await sleep(SIGN_GRACE_MS, closed)
-      if (subscriber.late) subscriber.destroy(new Error('the subscriber does not answer'))
-    } catch {
-      // Told by whoever looks for the master.
+    const backoff = new Backoff(ASK_BACKOFF)
+    while (subscriber.late && !subscriber.connection.ended && !closed.aborted) {
+      try {
+        const probe = await open('probe', closed)
+        probe.destroy()
+        // A server that was stopped answers all at once, and the fresh answer may be read first.
+        await sleep(SIGN_GRACE_MS, closed)
+        if (subscriber.late) subscriber.destroy(new Error('the subscriber does not answer'))
+        return
+      } catch {
+        // Told by whoever looks for the master.
+        await sleep(backoff.next(), closed).catch(() => {})
+      }
     }
   }
 }

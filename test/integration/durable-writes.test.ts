@@ -78,6 +78,37 @@ describe('durable writes', () => {
     }
   })
 
+  it('can be a transaction, a pipeline, or a blocking command', async () => {
+    const [replica] = await topology.replicas(name)
+    const safe = pool.withReplicaAck({ replicas: 1, timeoutMs: 2_000 })
+    assert.deepEqual(await safe.multi().set('{m}a', '1').incr('{m}n').get('{m}a').exec(), ['OK', 1, '1'])
+    assert.equal(await replica!.command('GET', '{m}n'), '1')
+    assert.deepEqual(await safe.multi().set('p1', '1').incr('p2').execAsPipeline(), ['OK', 1])
+    assert.equal(await replica!.command('GET', 'p2'), '1')
+    await pool.rPush('{q}from', ['x', 'y'])
+    assert.equal(await safe.blMove('{q}from', '{q}to', 'LEFT', 'LEFT', 1), 'x')
+    assert.equal(String(await replica!.command('LRANGE', '{q}to', '0', '-1')), 'x')
+    assert.equal(await safe.blPop('{q}nothing', 0.05), null)
+  })
+
+  it('of every kind reject when too few replicas have them, and say what the master did', async () => {
+    const safe = pool.withReplicaAck({ replicas: 2, timeoutMs: 100 })
+    const code = 'NOT_REPLICATED'
+    const outcome = 'not-replicated'
+    const transaction = safe.multi().set('{m}a', '2').incr('{m}n').exec()
+    await assert.rejects(transaction, { code, outcome, acknowledged: 1, command: 'MULTI' })
+    await assert.rejects(safe.multi().set('p1', '2').incr('p2').execAsPipeline(), { code, outcome, acknowledged: 1 })
+    await assert.rejects(safe.pipeline().set('p1', '2').get('p2').exec(), { code, outcome })
+    await assert.rejects(safe.blPop('{q}to', 1), { code, outcome, acknowledged: 1, command: 'BLPOP' })
+    assert.deepEqual(await pool.mGet(['{m}a', '{m}n', 'p1', 'p2']), ['2', '2', '2', '2'])
+    assert.equal(await pool.exists('{q}to'), 0)
+    // Nothing was written, so there is nothing to have.
+    assert.deepEqual(await safe.multi().get('{m}a').exec(), ['2'])
+    await pool.set('{m}text', 'x')
+    await assert.rejects(safe.pipeline().lPush('{m}text', 'y').exec(), /WRONGTYPE/)
+    assert.deepEqual(pool.stats().shards[0]!.leases.borrowed, 0)
+  })
+
   it('leave reads as they are, and server errors to the caller', async () => {
     const safe = pool.withReplicaAck({ replicas: 1, timeoutMs: 2_000 })
     assert.equal(await safe.get('x'), '1')

@@ -27,4 +27,37 @@ describe('a master that refuses writes for want of replicas', () => {
     assert.equal(pool.stats().shards[0]!.waiting, 0)
     assert.equal(await pool.exists(key), 0)
   })
+
+  it('tells each caller in an error of its own, with nobody else’s replies', async () => {
+    await using pool = await poolOn(topology, { commandTimeoutMs: 300 }).connect()
+    const key = keyOf(pool, topology.masters[0]!)
+    const callers = await Promise.all(
+      ['alice', 'bob', 'carol'].map((who) =>
+        pool
+          .pipeline()
+          .echo(who)
+          .set(key, who)
+          .exec()
+          .then(
+            () => assert.fail('refused'),
+            (error: Error & { replies: readonly unknown[]; errorIndexes: readonly number[] }) => error,
+          ),
+      ),
+    )
+    const single = await pool.set(key, 'v').then(
+      () => assert.fail('refused'),
+      (error: Error) => error,
+    )
+    assert.deepEqual(
+      callers.map(({ replies }) => replies[0]),
+      ['alice', 'bob', 'carol'],
+    )
+    for (const error of callers) {
+      assert.deepEqual(error.errorIndexes, [1])
+      assert.match(error.message, /^NOREPLICAS/)
+      assert.equal(typeof JSON.stringify(error), 'string', 'a log can hold it')
+    }
+    assert.equal(new Set([...callers, single]).size, 4)
+    assert.equal('replies' in single, false)
+  })
 })

@@ -122,8 +122,33 @@ describe('split commands', () => {
           ['shard-2', ['c2'], ['C'], undefined],
         ],
       )
+      assert.equal(error.outcome, 'unknown', 'two parts have run')
       return true
     })
+  })
+
+  test('a failure says not-sent when no part has run, and may be repeated when all that failed may', async () => {
+    const { client, shards } = stubPool()
+    const away = (i: number) => () => {
+      throw new ShardUnavailableError(`shard-${i}`, 'no-master', 0)
+    }
+    const refused = () => {
+      throw new ErrorReply('LOADING Redis is loading the dataset in memory')
+    }
+    const failure = () => client.del(['a0', 'b1']).then(assert.fail, (error: MultiShardError) => error)
+    shards[0]!.answer = away(0)
+    shards[1]!.answer = away(1)
+    const neither = await failure()
+    assert.deepEqual([neither.outcome, neither.retryable], ['not-sent', true])
+    shards[1]!.answer = () => 1
+    const one = await failure()
+    assert.deepEqual([one.outcome, one.retryable], ['unknown', true])
+    shards[0]!.answer = refused
+    assert.equal((await failure()).retryable, true)
+    shards[0]!.answer = () => {
+      throw new ErrorReply('NOPERM no')
+    }
+    assert.equal((await failure()).retryable, false)
   })
 
   test('with one shard concerned its own error comes through', async () => {

@@ -109,11 +109,50 @@ describe('what becomes of a call that failed', () => {
     const unit = await ready({ commandTimeoutMs: 300 })
     unit.first.reply = (args) => (args[0] === 'PING' ? 'PONG' : NOT_YET)
     const startedAt = performance.now()
-    await assert.rejects(unit.call(SET), (error) => error === NOT_YET)
+    await assert.rejects(unit.call(SET), { message: NOT_YET.message })
     const tookMs = performance.now() - startedAt
     assert.ok(tookMs >= 250 && tookMs < 400, `${tookMs} ms`)
     const tries = unit.first.sent.filter((name) => name === 'SET').length
     assert.ok(tries > 2 && tries < 20, `${tries} tries`)
+  })
+
+  it('a refusal that has passed keeps nobody waiting, however short the time of those who come', async () => {
+    for (const { pool, own } of [{ pool: 150 }, { pool: 5_000, own: 150 }]) {
+      const unit = await ready({ commandTimeoutMs: pool })
+      let refuses = true
+      unit.first.reply = (args) => (args[0] === 'PING' ? 'PONG' : refuses ? new ErrorReply(NOT_YET.message) : 'OK')
+      const calls: Promise<string>[] = []
+      const load = async (ms: number) => {
+        const end = performance.now() + ms
+        while (performance.now() < end) {
+          const since = performance.now()
+          const told = (how: string) => `${how} ${performance.now() - since < 120 ? 'soon' : 'late'}`
+          calls.push(
+            unit.call(SET, own === undefined ? undefined : { timeoutMs: own }).then(
+              () => told('OK'),
+              () => told('refused'),
+            ),
+          )
+          await new Promise((resolve) => setTimeout(resolve, 3))
+        }
+      }
+      await load(500)
+      refuses = false
+      // The pause that was begun while it refused may still last its quarter of a second.
+      await load(400)
+      calls.length = 0
+      await load(600)
+      assert.deepEqual(new Set(await Promise.all(calls)), new Set(['OK soon']))
+    }
+  })
+
+  it('a call with hardly any time left is sent all the same when it has to wait for a moment only', async () => {
+    const unit = await ready()
+    unit.first.reply = () => 'OK'
+    unit.shard.trigger({ reason: 'switch-master', hint: B })
+    const call = unit.call(SET, { timeoutMs: 18 })
+    await unit.found(A)
+    assert.equal(await call, 'OK')
   })
 
   it('a lost login replaces the connection and repeats the call', async () => {
@@ -206,12 +245,12 @@ describe('a batch', () => {
   })
 
   it('for which there is no room is refused whole', async () => {
-    const unit = await ready({ maxInFlight: 4 })
-    const others = [unit.call(SET), unit.call(SET)]
+    const unit = await ready({ maxInFlight: 8 })
+    const others = Array.from({ length: 6 }, () => unit.call(SET))
     for (const other of others) other.catch(() => {})
     await assert.rejects(unit.shard.sendBatch(batch, MULTI, undefined), { reason: 'too-many-in-flight' })
     await turn()
-    assert.deepEqual(unit.first.sent, ['SET', 'SET'])
+    assert.deepEqual(unit.first.sent, new Array(6).fill('SET'))
   })
 
   it('of which a part found no room after all takes its connection along: no MULTI stays open', async () => {

@@ -99,6 +99,54 @@ describe('exclusive connections', () => {
     assert.equal(unit.sockets, 1)
   })
 
+  it('who gave up waiting holds nobody up, counts no more, and what comes for him is the next one’s', async () => {
+    const { unit, stubs } = connections({ max: 1, maxWaiting: 2, acquireTimeoutMs: 2_000 })
+    const slot = await unit.acquire()
+    for (let i = 0; i < 5; i++) {
+      await assert.rejects(unit.acquire({ timeoutMs: 10 }), (error: AcquireTimeoutError) => {
+        assert.deepEqual([error.code, error.timeoutMs, error.picture.pending], ['ACQUIRE_TIMEOUT', 10, 1])
+        return true
+      })
+      const gone = new AbortController()
+      const aborted = assert.rejects(unit.acquire({ signal: gone.signal }), (reason) => reason === gone.signal.reason)
+      gone.abort()
+      await aborted
+      assert.equal(counts(unit).pending, 0)
+    }
+    const idle = unit.idle()
+    const next = unit.acquire()
+    await turn()
+    assert.equal(counts(unit).pending, 1)
+    await unit.giveBack(slot, true)
+    assert.equal((await next).connection, slot.connection)
+    await unit.giveBack(await next, true)
+    await idle
+    assert.equal(stubs.length, 1)
+    assert.deepEqual(counts(unit), { size: 1, idle: 1, borrowed: 0, pending: 0 })
+  })
+
+  it('what comes for one who gave up while nobody waits goes back', async () => {
+    const { unit } = connections({ max: 1 })
+    const slot = await unit.acquire()
+    await assert.rejects(unit.acquire({ timeoutMs: 10 }), AcquireTimeoutError)
+    await unit.giveBack(slot, true)
+    await turn()
+    unit.tick(performance.now() + 200)
+    await until('it to be idle', () => counts(unit).idle === 1)
+    assert.equal((await unit.acquire()).connection, slot.connection)
+  })
+
+  it('who takes over the place of one who gave up has his own time all the same', async () => {
+    const { unit } = connections({ max: 1, acquireTimeoutMs: 200 })
+    const slot = await unit.acquire()
+    await assert.rejects(unit.acquire({ timeoutMs: 150 }), AcquireTimeoutError)
+    const startedAt = performance.now()
+    await assert.rejects(unit.acquire(), AcquireTimeoutError)
+    const tookMs = performance.now() - startedAt
+    assert.ok(tookMs >= 195 && tookMs < 300, `${tookMs} ms`)
+    await unit.giveBack(slot, true)
+  })
+
   it('one that died while it was idle is not handed out', async () => {
     const { unit, stubs } = connections()
     await unit.giveBack(await unit.acquire(), true)

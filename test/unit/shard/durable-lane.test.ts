@@ -36,8 +36,14 @@ function lane(settings: { maxWaiting?: number } = {}) {
     if (args[0] === 'WAIT') state.waits.push(String(args[2]))
     return args[0] === 'WAIT' ? 1 : 'OK'
   }
-  const write = (leftMs: number, timeoutMs = 200) =>
-    durable.write(['SET', 'k', 'v'], SET, { replicas: 1, timeoutMs }, undefined, performance.now() + leftMs, () => true)
+  const request = (leftMs: number, timeoutMs: number) => ({
+    profile: SET,
+    ack: { replicas: 1, timeoutMs },
+    typeMapping: undefined,
+    deadline: performance.now() + leftMs,
+    onSent: () => true,
+  })
+  const write = (leftMs: number, timeoutMs = 200) => durable.write(['SET', 'k', 'v'], request(leftMs, timeoutMs))
   return {
     stub,
     state,
