@@ -15,6 +15,9 @@ const ENTRIES = {
   opentelemetry: 'opentelemetry/index',
 }
 
+/** Optional peers that an entry cannot do without. */
+const PEERS = { opentelemetry: '@opentelemetry/api' }
+
 rmSync(`${root}dist`, { recursive: true, force: true })
 const tsc = require.resolve('typescript/package.json').replace(/package\.json$/, 'bin/tsc')
 const built = spawnSync(process.execPath, [tsc, '-p', '.dev/tsconfig.build.json'], { cwd: root, stdio: 'inherit' })
@@ -25,6 +28,9 @@ for (const [entry, path] of Object.entries(ENTRIES)) {
   const names = Object.keys(require(`${root}dist/cjs/${path}.js`))
     .filter((name) => name !== 'default')
     .sort()
-  writeFileSync(`${root}dist/esm/${entry}.js`, `export { ${names.join(', ')} } from '../cjs/${path}.js'\n`)
+  // Where it is missing the import of this door fails as any other: Node 20 reports a throw inside the CommonJS behind it twice,
+  // and the second one nobody can catch.
+  const peer = PEERS[entry] === undefined ? '' : `import '${PEERS[entry]}'\n`
+  writeFileSync(`${root}dist/esm/${entry}.js`, `${peer}export { ${names.join(', ')} } from '../cjs/${path}.js'\n`)
   writeFileSync(`${root}dist/esm/${entry}.d.ts`, `export * from '../cjs/${path}.js'\n`)
 }

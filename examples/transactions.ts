@@ -1,5 +1,5 @@
 /** Money from one account to another, never lost and never from nothing: WATCH, look, MULTI, and again if somebody was quicker. */
-import { ShardedSentinelPool } from './library.js'
+import { ShardedSentinelPool, WatchError } from './library.js'
 import { topology } from './topology.js'
 
 const pool = new ShardedSentinelPool(topology)
@@ -20,7 +20,7 @@ async function transfer(bank: string, from: string, to: string, amount: number):
         await client.multi().decrBy(source, amount).incrBy(target, amount).exec()
         return true
       } catch (error) {
-        if ((error as Error).name !== 'WatchError' && !/watched keys/i.test((error as Error).message)) throw error
+        if (!(error instanceof WatchError)) throw error
       }
     }
   })

@@ -204,7 +204,7 @@ export interface AcquirePicture {
   readonly oldestLeaseMs: number
 }
 
-/** No exclusive connection became free within `pool.acquireTimeoutMs`, or `pool.maxWaiting` callers wait already. */
+/** No exclusive connection became free or could be opened within `pool.acquireTimeoutMs`, or `pool.maxWaiting` callers wait already. */
 export class AcquireTimeoutError extends ShardedSentinelPoolError {
   readonly code = 'ACQUIRE_TIMEOUT'
   readonly shard: string
@@ -213,7 +213,9 @@ export class AcquireTimeoutError extends ShardedSentinelPoolError {
   constructor(shard: string, timeoutMs: number, picture: AcquirePicture, settings?: ErrorSettings) {
     super(
       `no connection of shard '${shard}' within ${timeoutMs} ms (size ${picture.size} of ${picture.max}, idle ${picture.idle}, ` +
-        `borrowed ${picture.borrowed}, pending ${picture.pending}, oldest lease ${picture.oldestLeaseMs} ms)`,
+        `borrowed ${picture.borrowed}, pending ${picture.pending}, oldest lease ${picture.oldestLeaseMs} ms)${
+          picture.borrowed >= picture.max ? ': all are out; raise pool.max, or give leases back sooner' : ''
+        }${settings?.cause === undefined ? '' : ': none could be opened, see `cause`'}`,
       true,
       settings,
     )

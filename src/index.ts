@@ -24,7 +24,15 @@ export { nearest } from './nearest.js'
 export type { AddressMap, LeasePoolOptions, MasterOptions, PoolOptions } from './options.js'
 export { PLACEMENT_KEY } from './placement-guard.js'
 export { ShardedSentinelPool, type ShardedSentinelPoolConstructor } from './pool.js'
-export type { ClientOptions } from './redis-client.js'
+export {
+  AbortError,
+  type ClientOptions,
+  defineScript,
+  ErrorReply,
+  MultiErrorReply,
+  RESP_TYPES,
+  WatchError,
+} from './redis-client.js'
 export * from './ring/index.js'
 export type { ResolvedAddress, Resolver } from './sentinel/index.js'
 export type { LeaseState, ReadFrom, ReplicaAck, RetryPolicy } from './shard/call.js'

@@ -207,7 +207,7 @@ export async function waitUntilOpen(
 ): Promise<CallOptions | undefined> {
   const { connecting, settings } = core
   if (connecting === undefined)
-    throw new PoolClosedError(core.state === 'idle' ? 'the pool is not connected' : undefined)
+    throw new PoolClosedError(core.state === 'idle' ? 'the pool is not connected; call connect() first' : undefined)
   const { timeoutMs, abortSignal: signal } = options ?? {}
   if (signal?.aborted) throw new AbortError()
   if (core.waiting >= settings.pool.maxWaiting * settings.masters.length) throw unavailable(core, 'too-many-waiting')

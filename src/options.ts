@@ -238,7 +238,11 @@ function int(
   const value = given[name] === undefined ? defaults[name] : given[name]
   if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max) {
     const unit = name.endsWith('Ms') ? ' of milliseconds' : ''
-    throw new InvalidOptionsError(path + name, `${path}${name} must be a whole number${unit} from ${min} to ${max}`)
+    const received = typeof value === 'number' ? value : typeof value
+    throw new InvalidOptionsError(
+      path + name,
+      `${path}${name} must be a whole number${unit} from ${min} to ${max}, not ${received}`,
+    )
   }
   return value
 }
@@ -268,7 +272,7 @@ function readName(value: unknown): string {
 
 function readMasters(value: unknown): readonly MasterSettings[] {
   if (!Array.isArray(value) || value.length === 0) {
-    throw new InvalidOptionsError('masters', 'masters must list at least one master name')
+    throw new InvalidOptionsError('masters', 'masters must be a list of at least one master name')
   }
   const seen = new Set<string>()
   return value.map((entry: unknown, i) => {

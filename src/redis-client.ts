@@ -18,8 +18,10 @@ import {
   ClientClosedError,
   ClientOfflineError,
   createClient,
+  defineScript,
   ErrorReply,
   MultiErrorReply,
+  RESP_TYPES,
   WatchError,
 } from 'redis'
 import { type Address, formatAddress, normalizeHost } from './address.js'
@@ -42,7 +44,16 @@ export type {
  * The one door to node-redis: nothing else in `src` imports it. It opens connections that never reconnect by themselves
  * (DESIGN R3), always have an error listener (R17) and can be destroyed at any moment, also while they connect.
  */
-export { AbortError, ClientClosedError, ClientOfflineError, ErrorReply, MultiErrorReply, WatchError }
+export {
+  AbortError,
+  ClientClosedError,
+  ClientOfflineError,
+  defineScript,
+  ErrorReply,
+  MultiErrorReply,
+  RESP_TYPES,
+  WatchError,
+}
 
 /** node-redis client options that a pool takes: all but those that name one server or that the pool decides itself. */
 export type ClientOptions<

@@ -32,7 +32,7 @@ try {
     await fill(servers, one.size)
     results.push(...(await measureAll(fleet, [one], { ...settings, names })))
   }
-  const head = (first: string) => [first, 'ops/s', 'CPU per op', 'p50 ms', 'p99 ms']
+  const head = (first: string) => [first, 'ops/s', 'CPU, 1 to it', 'p50 ms', 'p99 ms']
   publish(
     'shared connections',
     'Shared connections per shard; 1 is one of them',

@@ -96,7 +96,7 @@ try {
     SIZES.map((size) => task('get', 64, size)),
   )
   const text = table(
-    ['GET', 'pool: µs CPU', 'bare: µs CPU', 'CPU, pool to bare', 'ops/s, pool to bare', 'pool without sockets: µs'],
+    ['GET', 'pool: µs CPU', 'bare: µs CPU', 'CPU, bare to pool', 'ops/s, pool to bare', 'pool without sockets: µs'],
     [
       ...rows(`shards (${PER_SHARD} in flight on each, 32 B)`, SHARDS, byShards, await routingCosts(SHARDS)),
       ...rows('in flight (4 shards, 32 B)', IN_FLIGHT, byFlight),

@@ -66,7 +66,7 @@ function comparison(results: readonly Result[]): string {
       return [result.task.label, showSpread(result.rate), showSpread(result.cpu), ops!, cpu!, p50!, p99!]
     })
   return table(
-    ['workload@in flight', 'ops/s', 'CPU per op', 'ops/s of the pool', 'its µs CPU', 'p50 ms', 'p99 ms'],
+    ['workload@in flight', 'ops/s', 'CPU, bare to it', 'ops/s of the pool', 'its µs CPU', 'p50 ms', 'p99 ms'],
     rows,
   )
 }
@@ -78,7 +78,7 @@ function sideBySide(results: readonly Result[]): string {
     const middle = [...times].sort((a, b) => a - b)[times.length >> 1]!
     return [result.name, showSpread(result.rate), showSpread(result.cpu), middle.toFixed(1)]
   })
-  return table(['', 'ops/s', 'CPU per op', 'the pool is faster by'], rows)
+  return table(['', 'ops/s', 'CPU, bare to it', 'the pool is faster by'], rows)
 }
 
 /** The table of the README: the workloads, then the others at one of them. */
@@ -86,7 +86,7 @@ function inShort(): string {
   const ours = results.filter(({ name }) => name === 'pool')
   const others = peers.filter(({ name }) => name !== 'bare' && name !== 'pool' && name !== 'sendCommand')
   return table(
-    ['operations per second, bare node-redis = 1', 'median (min–max)', 'CPU per operation'],
+    ['operations per second, bare node-redis = 1', 'median (min–max)', 'CPU, bare to it'],
     [
       ...ours.map(({ task: { label }, rate, cpu }) => [`pool: ${label}`, showSpread(rate), showSpread(cpu)]),
       ...others.map(({ name, rate, cpu }) => [`${name}: get@256`, showSpread(rate), showSpread(cpu)]),

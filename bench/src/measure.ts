@@ -79,7 +79,7 @@ export async function measureAll(
 export const HEAD = [
   '',
   'ops/s to bare',
-  'CPU per op to bare',
+  'CPU, bare to it',
   'its least',
   'ops/s',
   'µs CPU',

@@ -69,8 +69,8 @@ export abstract class RoutedClient<
   /** The same pool, its reads going to replicas or to the master. */
   declare readonly withReadFrom: (readFrom: ReadFrom) => RoutedView<M, F, S, RESP, TM>
   /**
-   * The same pool, its single-shard writes resolving only when so many replicas have them; else they reject with
-   * NotReplicatedError. They go out on a connection of their own (WAIT blocks it), so they take a lease of the shard.
+   * The same pool, its writes, transactions and pipelines resolving only when so many replicas have them; else they reject
+   * with NotReplicatedError. They go out on a connection of their own (WAIT blocks it), one of the shard's `pool.max`.
    * @throws InvalidOptionsError
    */
   declare readonly withReplicaAck: (ack: ReplicaAck) => RoutedView<M, F, S, RESP, TM>

@@ -58,5 +58,5 @@ export function routeOf(facts: CommandFacts | undefined): Route {
 
 const REFUSED: Route = {
   kind: 'refused',
-  hint: 'it concerns one server; ask a shard by name: `pool.shards[i].sendCommand([…])` or `pool.shards[i].use(…)`',
+  hint: 'it concerns one server; ask one shard: `pool.shards[i].sendCommand([…])` or `pool.shards[i].use(…)`',
 }

@@ -1,3 +1,4 @@
+/* A little longer than most: what generic-pool must be told, and what it must not see, belong in one place. */
 import type { Backoff } from '../async/backoff.js'
 import { bounded } from '../async/deadline.js'
 import { sleep } from '../async/sleep.js'
@@ -5,6 +6,7 @@ import { type AcquirePicture, AcquireTimeoutError, PoolClosedError, ShardUnavail
 import { type Connection, ErrorReply, type RedisArgument } from '../redis-client.js'
 import type { AcquireOptions } from './call.js'
 import { createSlotPool, type Slot, type SlotPool, type SlotPoolSettings } from './slot-pool.js'
+import { SlotRequests } from './slot-requests.js'
 
 export type { Slot }
 
@@ -41,6 +43,7 @@ const CHECK_TIMEOUT_MS = 300
 export class ShardConnections {
   readonly #settings: ShardConnectionsSettings
   readonly #pool: SlotPool
+  readonly #requests: SlotRequests
   /** Every slot with an open socket: idle, borrowed or under test. */
   readonly #slots = new Set<Slot>()
   readonly #borrowed = new Set<Slot>()
@@ -55,8 +58,6 @@ export class ShardConnections {
   #sweptAt = performance.now()
   /** Borrowers whose connection has not come yet. */
   #waiting = 0
-  /** What was asked of generic-pool for borrowers who have gone. It cannot be taken back, so the next borrowers take it over. */
-  readonly #unclaimed = new Set<Promise<Slot | undefined>>()
   readonly #abort = new AbortController()
   #onReturn: (() => void) | undefined
   /** Why the last try to open a connection failed; undefined once one has succeeded. */
@@ -70,6 +71,9 @@ export class ShardConnections {
       destroy: (slot) => this.#destroySlot(slot),
       validate: (slot) => this.#answers(slot),
       isGood: (slot) => this.#isGood(slot),
+    })
+    this.#requests = new SlotRequests(this.#pool, (cause) => {
+      return new ShardUnavailableError(settings.shard, 'too-many-waiting', this.#requests.pending, { cause })
     })
   }
 
@@ -85,7 +89,7 @@ export class ShardConnections {
 
   picture(): AcquirePicture {
     const { size, max, available, borrowed } = this.#pool
-    const pending = Math.max(0, this.#pool.pending - this.#unclaimed.size)
+    const { pending } = this.#requests
     // generic-pool goes on counting what it has cleared away as available.
     if (this.#abort.signal.aborted) return { size: 0, max, idle: 0, borrowed: 0, pending: 0, oldestLeaseMs: 0 }
     let oldest = 0
@@ -152,82 +156,33 @@ export class ShardConnections {
     if (atHand !== undefined) return atHand
     const boundMs = Math.min(timeoutMs ?? Number.POSITIVE_INFINITY, this.#settings.acquireTimeoutMs)
     const deadline = performance.now() + boundMs
+    const limit = { deadline, signal, onTimeout: () => this.#timeoutError(boundMs) }
     // Else generic-pool's own time-out is its end.
-    let hasOwnEnd = timeoutMs !== undefined || signal !== undefined
+    let isLimited = timeoutMs !== undefined || signal !== undefined
     this.#waiting++
     try {
       for (;;) {
         if (this.#abort.signal.aborted) throw new PoolClosedError()
-        const left = this.#takeUnclaimed()
-        hasOwnEnd ||= left !== undefined
-        const coming = left ?? this.#request()
-        const slot = await (hasOwnEnd ? this.#claim(coming, deadline, boundMs, signal) : coming).catch((error) => {
+        const takesOver = this.#requests.hasUnclaimed
+        isLimited ||= takesOver
+        const slot = await this.#requests.wait(isLimited ? limit : undefined).catch((error) => {
           throw this.#abort.signal.aborted ? new PoolClosedError() : error
         })
         if (slot === undefined) {
-          if (left === undefined) throw this.#timeoutError(boundMs)
-          // That was the time of whoever asked for it.
-          continue
+          if (takesOver) continue
+          throw limit.onTimeout()
         }
         slot.usedAt = performance.now()
         this.#borrowed.add(slot)
         if (this.#isLive(slot)) return slot
         // The generation moved on between the test and the hand-over.
         await this.giveBack(slot, false)
-        if (performance.now() >= deadline) throw this.#timeoutError(boundMs)
+        if (performance.now() >= deadline) throw limit.onTimeout()
       }
     } finally {
       this.#waiting--
       this.#tellIdle()
     }
-  }
-
-  #takeUnclaimed(): Promise<Slot | undefined> | undefined {
-    for (const coming of this.#unclaimed) {
-      this.#unclaimed.delete(coming)
-      return coming
-    }
-    return undefined
-  }
-
-  /** Undefined when its time is up. */
-  #request(): Promise<Slot | undefined> {
-    return this.#pool.acquire().catch((error: unknown) => {
-      if ((error as Error).name === 'TimeoutError') return undefined
-      throw new ShardUnavailableError(this.#settings.shard, 'too-many-waiting', this.picture().pending, {
-        cause: error,
-      })
-    })
-  }
-
-  /** Waits for what was asked for no longer than its caller does, and leaves it to the next one then. */
-  async #claim(
-    coming: Promise<Slot | undefined>,
-    deadline: number,
-    boundMs: number,
-    signal: AbortSignal | undefined,
-  ): Promise<Slot | undefined> {
-    let isHere = false
-    const onEnd = () => {
-      isHere = true
-      if (this.#unclaimed.delete(coming)) this.#return(coming)
-    }
-    coming.then(onEnd, onEnd)
-    try {
-      return await bounded(coming, {
-        timeoutMs: Math.max(0, deadline - performance.now()),
-        onTimeout: () => this.#timeoutError(boundMs),
-        signal,
-      })
-    } catch (error) {
-      if (isHere) this.#return(coming)
-      else this.#unclaimed.add(coming)
-      throw error
-    }
-  }
-
-  #return(coming: Promise<Slot | undefined>): void {
-    coming.then((slot) => slot && this.#pool.release(slot)).catch(() => {})
   }
 
   #timeoutError(acquireTimeoutMs: number): AcquireTimeoutError {

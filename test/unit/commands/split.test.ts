@@ -135,7 +135,11 @@ describe('split commands', () => {
     const refused = () => {
       throw new ErrorReply('LOADING Redis is loading the dataset in memory')
     }
-    const failure = () => client.del(['a0', 'b1']).then(assert.fail, (error: MultiShardError) => error)
+    const failure = () =>
+      client.del(['a0', 'b1']).then(
+        () => assert.fail('it failed'),
+        (error: MultiShardError) => error,
+      )
     shards[0]!.answer = away(0)
     shards[1]!.answer = away(1)
     const neither = await failure()
