@@ -1,6 +1,7 @@
-import { type Address, sameAddress } from '../address.js'
+import { type Address, formatAddress, sameAddress } from '../address.js'
 import { collect } from '../async/collect.js'
 import { monotonicNow } from '../async/deadline.js'
+import type { SentinelAnswer } from '../errors.js'
 import { type ConnectionFactory, describeFailure } from '../redis-client.js'
 import { SentinelClient } from './client.js'
 import { type Answer, isSafe } from './decide.js'
@@ -236,4 +237,12 @@ function idOf(entry: SentinelEntry): string {
 
 function who(entry: SentinelEntry): { sentinel: string; id: string } {
   return { sentinel: nameOf(entry), id: idOf(entry) }
+}
+
+/** What each of them said, for an error. */
+export function report(answers: readonly Answer[]): SentinelAnswer[] {
+  return answers.map(({ sentinel, address, error }) => ({
+    sentinel,
+    ...(error === undefined ? { address: address ? formatAddress(address) : null } : { error }),
+  }))
 }

@@ -1,17 +1,11 @@
 import { type Address, formatAddress, sameAddress } from '../address.js'
 import { Deadline, monotonicNow } from '../async/deadline.js'
 import { sleep } from '../async/sleep.js'
-import {
-  MasterUnreachableError,
-  RoleMismatchError,
-  type SentinelAnswer,
-  SentinelsUnreachableError,
-  UnknownMasterError,
-} from '../errors.js'
+import { MasterUnreachableError, RoleMismatchError, SentinelsUnreachableError, UnknownMasterError } from '../errors.js'
 import type { ConnectionFactory } from '../redis-client.js'
 import { type Answer, agree, type Candidate, decide, distinct } from './decide.js'
 import type { SentinelList } from './list.js'
-import { SentinelPanel } from './panel.js'
+import { report, SentinelPanel } from './panel.js'
 import { usableReplicas } from './replicas.js'
 import { askSelection, doubtMs, selectionGoodMs, UNSEEN } from './selection.js'
 import type {
@@ -295,11 +289,4 @@ export class SentinelResolver implements MasterSource {
 
 function notSelected(masterName: string, candidate: Address): RoleMismatchError {
   return new RoleMismatchError(masterName, candidate, 'selected by no sentinel')
-}
-
-function report(answers: readonly Answer[]): SentinelAnswer[] {
-  return answers.map(({ sentinel, address, error }) => ({
-    sentinel,
-    ...(error === undefined ? { address: address ? formatAddress(address) : null } : { error }),
-  }))
 }
