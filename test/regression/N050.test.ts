@@ -58,7 +58,7 @@ describe('N050: the order of writes', () => {
     const { pool, key, master } = await fakeWorld(t, { pool: { maxWaiting: 1 } })
     master.refusal = REFUSALS[0]
     const calls = Array.from({ length: 50 }, (_, i) => pool.set(key, String(i)))
-    await pause(30)
+    while (pool.stats().shards[0]!.waiting < calls.length) await turn()
     master.refusal = undefined
     await Promise.all(calls)
     assert.equal(master.data.get(key), '49')
@@ -104,7 +104,7 @@ describe('N050: the order of writes', () => {
     for (let i = 0; i < 300; i++) pipeline.set(key, String(i))
     const since = performance.now()
     const done = pipeline.exec()
-    await pause(20)
+    while (pool.stats().shards[0]!.waiting === 0) await turn()
     master.refusal = undefined
     assert.equal((await done).length, 300)
     assert.ok(performance.now() - since < 800, `${performance.now() - since} ms`)
