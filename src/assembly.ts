@@ -137,7 +137,7 @@ export class Assembly {
     })
   }
 
-  #followFailover(name: string, phase: string, candidate: Address | undefined, replaces: Address): void {
+  #followFailover(name: string, phase: string, candidate: Address | undefined, replaces: Address | undefined): void {
     const shard = this.#byName.get(name)
     if (shard === undefined) return
     // `selecting` is left alone: Sentinel takes another turn of its clock (100 ms) between that and the selection, and

@@ -13,9 +13,6 @@ import type {
 import type { RingChoice } from './ring/index.js'
 import type { Resolver } from './sentinel/index.js'
 
-/** The greeting of a connection takes so much room in its queue: it could never be made with less. */
-const LEAST_IN_FLIGHT = 8
-
 /** The only file with defaults and option checks (rings check their own: `ring/`). */
 
 /** A shard: the name Sentinel monitors its master under, and what differs from the defaults. */
@@ -108,6 +105,9 @@ export interface PoolOptions<
 
 /** Announced address to reachable address: a record by `host:port`, or a function (undefined: as announced). */
 export type AddressMap = Readonly<Record<string, string | Address>> | ((address: Address) => Address | undefined)
+
+/** The greeting of a connection takes so much room in its queue: it could never be made with less. */
+const LEAST_IN_FLIGHT = 8
 
 export const DEFAULTS = Object.freeze({
   pool: Object.freeze({ min: 1, max: 8, acquireTimeoutMs: 5_000, idleTimeoutMs: 30_000, maxWaiting: 10_000 }),

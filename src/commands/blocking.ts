@@ -13,8 +13,8 @@ export function mayBlock(route: Route, words: readonly RedisArgument[]): boolean
 /**
  * A blocking command on a connection of its own, so that it holds nobody up. Its wait is no time-out: the deadline is the
  * command's own wait plus the pool's, and none where it waits for ever; for the connection it waits no longer than any call
- * for its answer. A time-out that the caller gave for this call is kept as it is, from the call on, all waits included. A failover ends it at once with LeaseReleasedError;
- * it is never sent again by itself, for the element may be gone with it.
+ * for its answer. A time-out that the caller gave for this call is kept as it is, from the call on, all waits included. A
+ * failover ends it at once with LeaseReleasedError; it is never sent again by itself, for the element may be gone with it.
  */
 export async function carryOnLease(
   router: Router,
@@ -41,7 +41,10 @@ export async function carryOnLease(
       timeoutMs: leftMs ?? deadlineOf(router, words, options),
     })
     const ack = options?.replicaAck
-    if (ack !== undefined && !profile.readOnly && reply !== null) await confirm(lease, profile, ack, reply)
+    if (ack !== undefined && !profile.readOnly && reply !== null) {
+      const confirmMs = restOf(timeoutMs) ?? (router.context.commandTimeoutMs || undefined)
+      await confirm(lease, profile, reply, ack, confirmMs ?? Number.POSITIVE_INFINITY, signal)
+    }
     return reply
   } catch (error) {
     throw endOfWait(shard, error)
@@ -59,21 +62,29 @@ async function raiseReplicationOffset(lease: LeasePort, options: CallOptions): P
   await lease.send(['PUBLISH', '__sharded_sentinel_pool:wait', ''], options)
 }
 
-/** Something was taken: resolves once so many replicas know. @throws NotReplicatedError */
-async function confirm(lease: LeasePort, profile: CommandProfile, ack: ReplicaAck, reply: unknown): Promise<void> {
-  const { replicas, timeoutMs } = ack
-  // The server keeps the time; it may be frozen.
-  const options = { timeoutMs: timeoutMs + CONFIRM_GRACE_MS }
+/** Something was taken: resolves once so many replicas know. @throws NotReplicatedError, AbortError */
+async function confirm(
+  lease: LeasePort,
+  profile: CommandProfile,
+  reply: unknown,
+  { replicas, timeoutMs }: ReplicaAck,
+  leftMs: number,
+  abortSignal: AbortSignal | undefined,
+): Promise<void> {
+  // The server keeps the time, and needs a little to tell the number; it may be frozen.
+  const waitMs = Math.max(1, Math.floor(Math.min(timeoutMs, leftMs - Math.min(ANSWER_MS, leftMs / 4))))
+  const options = { timeoutMs: Math.min(waitMs + CONFIRM_GRACE_MS, leftMs), abortSignal }
   const failure = (count: number, cause?: unknown) =>
     new NotReplicatedError(lease.shard, profile.name, { replicas, timeoutMs }, count, reply, { cause })
-  const count = await lease.send(['WAIT', String(replicas), String(timeoutMs)], options).catch((cause: unknown) => {
-    throw failure(0, cause)
+  const count = await lease.send(['WAIT', String(replicas), String(waitMs)], options).catch((cause: unknown) => {
+    throw cause instanceof AbortError ? cause : failure(0, cause)
   })
   if (Number(count) < replicas) throw failure(Number(count))
 }
 
-/** For the way of the answer, in ms. */
+/** Longest for the way of the answer after a wait that is over, and what is kept of a deadline for it, in ms. */
 const CONFIRM_GRACE_MS = 250
+const ANSWER_MS = 50
 
 /**
  * What ended a wait, in one error each: a failover as LeaseReleasedError; the pool's own end as PoolClosedError, in the very

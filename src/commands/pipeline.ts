@@ -104,7 +104,7 @@ async function sendShare(
   // The real clock: the coarse one may sleep and wake between two of the repeats.
   const since = performance.now()
   try {
-    const answers = await shard.sendBatch(share.words, { name: 'PIPELINE', readOnly: share.readOnly }, options)
+    const answers = await shard.sendBatch(share.words, profileOf(share, queue, options), options)
     for (let i = 0; i < answers.length; i++) {
       const call = share.calls[i]!
       let answer = answers[i]
@@ -122,6 +122,16 @@ async function sendShare(
   } catch (error) {
     return { part: wholeOf(share), error }
   }
+}
+
+function profileOf(
+  { calls, readOnly }: Share,
+  queue: readonly QueuedCommand[],
+  options: CallOptions | undefined,
+): CommandProfile {
+  const profile = { name: 'PIPELINE', readOnly }
+  if (options?.replicaAck === undefined) return profile
+  return { ...profile, writes: calls.map((call) => !queue[call]!.profile.readOnly) }
 }
 
 async function repeat(

@@ -146,17 +146,21 @@ function isOutranked(g: Group, known: number, incumbent: Incumbent | undefined):
   if (incumbent === undefined) return false
   const young = incumbent.ageMs < agreementMs
   // Whatever its epoch: where failovers were missed, it may be higher than what is known of the one that replaced it.
-  if (wasReplaced(incumbent, g.address)) return true
+  if (wasReplaced(incumbent, g.address, g.epoch)) return true
   if (g.epoch === undefined || incumbent.configEpoch === undefined) return incumbent.followed && young
   // One epoch has one master: another address of the same epoch is a contradiction, no news.
   if (g.epoch > incumbent.configEpoch) return incumbent.leastEpoch === true && young && g.voters.length * 2 <= known
   return young || g.voters.length * 2 <= known
 }
 
-/** A failover that has just been followed was to replace this node: whoever still names it has not heard of that. */
-export function wasReplaced(incumbent: Incumbent | undefined, address: Address): boolean {
+/**
+ * A failover that has just been followed was to replace this node: whoever still names it has not heard of that, unless he says
+ * an epoch that only a later failover can have.
+ */
+export function wasReplaced(incumbent: Incumbent | undefined, address: Address, epoch: number | undefined): boolean {
   if (incumbent?.replaced === undefined || incumbent.leastEpoch !== true || incumbent.ageMs >= agreementMs) return false
-  return sameAddress(address, incumbent.replaced)
+  if (!sameAddress(address, incumbent.replaced)) return false
+  return epoch === undefined || incumbent.configEpoch === undefined || epoch <= Math.ceil(incumbent.configEpoch)
 }
 
 /** True when more than half of `size` sentinels have answered, and all of these name `address`. */

@@ -163,7 +163,8 @@ export class SentinelResolver implements MasterSource {
         // And after a while it may have become master in another failover than the one it was announced for.
         if (isLate() || !(wasSlave || selection.named)) await ask()
         refused.signal.throwIfAborted()
-        if (wasSlave || (selection.named && !this.#verified.wasReplaced(masterName, candidate))) return true
+        const epoch = selection.epoch === undefined ? undefined : selection.epoch + 1
+        if (wasSlave || (selection.named && !this.#verified.wasReplaced(masterName, candidate, epoch))) return true
         await sleep(doubtMs, refused.signal)
         return false
       }

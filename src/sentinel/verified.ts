@@ -35,9 +35,9 @@ export class VerifiedMasters {
     return known && { ...known, ageMs: this.#now() - known.since }
   }
 
-  /** A failover that has just been followed was to replace this node: whoever still names it has not heard of that. */
-  wasReplaced(masterName: string, address: Address): boolean {
-    return wasReplaced(this.get(masterName), address)
+  /** See there. */
+  wasReplaced(masterName: string, address: Address, epoch: number | undefined): boolean {
+    return wasReplaced(this.get(masterName), address, epoch)
   }
 
   /** ROLE has proved what sentinels named. */

@@ -20,7 +20,7 @@ export interface WatcherCallbacks {
     masterName: string,
     phase: FailoverPhase,
     candidate: Address | undefined,
-    replaces: Address,
+    replaces: Address | undefined,
     sentinel: Address,
   ): void
   /** After every (re)subscription, and when a master was monitored, removed or reset: ask for all masters again. */
@@ -152,7 +152,7 @@ export class SentinelWatcher {
       case 'progress':
         guarded(() => {
           const candidate = news.candidate && mapAddress(news.candidate)
-          callbacks.onProgress(news.masterName, news.phase, candidate, mapAddress(news.replaces), sentinel)
+          callbacks.onProgress(news.masterName, news.phase, candidate, mappedOrNot(mapAddress, news.replaces), sentinel)
         })
         break
       case 'reset':
@@ -174,6 +174,15 @@ export class SentinelWatcher {
     if (state === this.#state || (state === 'degraded' && !settled)) return
     this.#state = state
     guarded(() => this.#settings.callbacks.onState({ state, reachable, known: this.known }))
+  }
+}
+
+/** A map of somebody's own may not know a node that has gone. */
+function mappedOrNot(map: (address: Address) => Address, address: Address): Address | undefined {
+  try {
+    return map(address)
+  } catch {
+    return undefined
   }
 }
 

@@ -6,6 +6,8 @@ export interface CommandProfile {
   readonly name: string
   /** True when running it twice changes nothing: it may then be repeated after it may have run, and is not held with writes. */
   readonly readOnly: boolean
+  /** Of a pipeline that is to be durable: which of its commands write. */
+  readonly writes?: readonly boolean[]
 }
 
 /** What may be repeated after it may have run: see the option `retry`. */

@@ -98,7 +98,9 @@ export class Calls {
   ): Promise<readonly unknown[]> {
     // node-redis would leave out the one command it cannot encode, or has no room for, and send the rest of the transaction.
     for (const args of commands) assertEncodable(args)
-    if (this.#inFlight() + commands.length > this.#settings.maxInFlight) throw this.#ends.full()
+    // A durable one has its WAIT behind it.
+    const size = commands.length + (options?.replicaAck === undefined || profile.readOnly ? 0 : 1)
+    if (this.#inFlight() + size > this.#settings.maxInFlight) throw this.#ends.full()
     const send = (deadline: number) => this.#sendBatchOnce(commands, profile, options, deadline)
     const began = this.#clock.beganAt(since)
     try {

@@ -9,6 +9,8 @@ export interface DurableLaneSettings {
   readonly shard: string
   /** Most writes that may wait to go out; above it they fail at once (R12). */
   readonly maxWaiting: number
+  /** Most commands in flight on one connection. */
+  readonly maxInFlight: number
   /** Tells when the shard takes writes: not while a failover is announced, not without a master. */
   readonly link: Pick<MasterLink, 'usable' | 'connectionFor'>
   acquire(timeoutMs: number): Promise<Lease>
@@ -34,7 +36,7 @@ interface DurableWrite extends DurableRequest {
 
 const WRITE: CommandProfile = { name: 'durable write', readOnly: false }
 
-/** More would make the first of a batch wait long for the last. */
+/** More commands would make the first of a batch wait long for the last. */
 const MAX_BATCH = 1_000
 
 /**
@@ -100,9 +102,19 @@ export class DurableLane {
     if (first === undefined) return []
     const { replicas, timeoutMs } = first.ack
     const hasTime = (write: DurableWrite) => write.deadline - now >= timeoutMs
-    const fits = (write: DurableWrite) =>
-      write.ack.replicas === replicas && write.ack.timeoutMs === timeoutMs && hasTime(write)
-    const end = hasTime(first) ? this.#queue.findIndex((write, i) => i === MAX_BATCH || !fits(write)) : 1
+    // With their WAIT they must find room in the connection's queue.
+    const most = Math.min(MAX_BATCH, this.#settings.maxInFlight - 1)
+    let size = 0
+    const fits = (write: DurableWrite, i: number) => {
+      size += sizeOf(write)
+      return (
+        (i === 0 || size <= most) &&
+        write.ack.replicas === replicas &&
+        write.ack.timeoutMs === timeoutMs &&
+        hasTime(write)
+      )
+    }
+    const end = hasTime(first) ? this.#queue.findIndex((write, i) => !fits(write, i)) : 1
     return this.#queue.splice(0, end === -1 ? this.#queue.length : end)
   }
 
@@ -128,16 +140,18 @@ export class DurableLane {
   async #send(gathered: readonly DurableWrite[], ack: ReplicaAck, lease: Lease): Promise<void> {
     const batch = gathered.filter((write) => write.onSent())
     if (batch.length === 0) return lease.release().catch(() => {})
-    const deadline = Math.min(...batch.map((write) => write.deadline))
-    const left = deadline - performance.now()
+    const now = performance.now()
+    // Each caller is told at his own deadline; nobody's ends what the others still wait for.
+    const left = Math.max(...batch.map((write) => write.deadline)) - now
+    const least = Math.min(...batch.map((write) => write.deadline)) - now
     // Bounded below: the lease's own deadline, which is the pool's, may be shorter than theirs.
     const replies = batch.map(({ what, typeMapping }) => {
       const options = { typeMapping, timeoutMs: 0 }
       return 'args' in what
         ? lease.send(what.args, options).catch(asFailure)
-        : asBatch(what.commands.map((args) => lease.send(args, options).catch(asFailure)))
+        : asBatch(lease.sendAll(what.commands, options).map((reply) => reply.catch(asFailure)))
     })
-    const waitMs = Math.max(1, Math.floor(Math.min(ack.timeoutMs, left)))
+    const waitMs = Math.max(1, Math.floor(Math.min(ack.timeoutMs, least)))
     const work = Promise.all([...replies, lease.send(['WAIT', String(ack.replicas), String(waitMs)]).catch(asFailure)])
     try {
       const settled = await bounded(work, {
@@ -159,7 +173,10 @@ export class DurableLane {
   #settle(write: DurableWrite, reply: unknown, acknowledged: unknown): void {
     if (reply instanceof Failure) write.reject(reply.error)
     else if (typeof acknowledged === 'number' && acknowledged >= write.ack.replicas) write.resolve(reply)
-    else if ('commands' in write.what && hasWrittenNothing(write.what.commands, reply as readonly unknown[])) {
+    else if (
+      'commands' in write.what &&
+      hasWrittenNothing(write.what.commands, write.profile, reply as readonly unknown[])
+    ) {
       write.resolve(reply)
     } else {
       const { replicas, timeoutMs } = write.ack
@@ -186,10 +203,20 @@ async function asBatch(sent: readonly Promise<unknown>[]): Promise<unknown> {
   return lost ?? entries.map((entry) => (entry instanceof Failure ? entry.error : entry))
 }
 
-/** There is nothing that a replica could have: EXEC was refused or a watched key had changed, or every command was refused. */
-function hasWrittenNothing(commands: readonly Args[], entries: readonly unknown[]): boolean {
-  if (commands[0]?.[0] === 'MULTI') return !Array.isArray(entries.at(-1))
-  return entries.every((entry) => entry instanceof ErrorReply)
+function sizeOf({ what }: DurableWrite): number {
+  return 'args' in what ? 1 : what.commands.length
+}
+
+/**
+ * There is nothing that a replica could have: EXEC was refused, a watched key had changed, or a node that is no master has left
+ * out the writes (Redis 6); of a pipeline, every write was refused.
+ */
+function hasWrittenNothing(commands: readonly Args[], profile: CommandProfile, entries: readonly unknown[]): boolean {
+  if (commands[0]?.[0] !== 'MULTI') {
+    return entries.every((entry, i) => entry instanceof ErrorReply || profile.writes?.[i] === false)
+  }
+  const executed = entries.at(-1)
+  return !Array.isArray(executed) || executed.length !== commands.length - 2
 }
 
 /** A lease that ended before the write left is as good as a connection that was closed: the write may be sent again. */

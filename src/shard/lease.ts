@@ -7,7 +7,7 @@ import {
   type Outcome,
   UnsupportedCommandError,
 } from '../errors.js'
-import { AbortError, type Connection, type ErrorReply, type NodeClient, type RedisArgument } from '../redis-client.js'
+import { AbortError, type Connection, ErrorReply, type NodeClient, type RedisArgument } from '../redis-client.js'
 import type { CallOptions, LeasePort, LeaseState } from './call.js'
 import { classifyFailure } from './failure.js'
 import { factsOf, type GuardedKind, leavesAMark, waitsByNature } from './lease-methods.js'
@@ -53,7 +53,8 @@ export class Lease implements LeasePort {
   readonly #connection: Connection
   readonly #giveBack: (reusable: boolean) => Promise<void>
   #state: LeaseState = 'active'
-  #marked = false
+  /** What was done to the connection that it must not be lent again with. */
+  #marks = 0
   readonly #listeners: [event: string, listener: Listener][] = []
   #leakReported = false
   /** Calls in flight, oldest first. */
@@ -88,6 +89,16 @@ export class Lease implements LeasePort {
     return this.#track(name, waits, this.#bounded(call, name, timeoutMs ?? 0, abortSignal))
   }
 
+  /** Commands back to back. A MULTI that is answered with its EXEC leaves no mark. */
+  sendAll(commands: readonly (readonly RedisArgument[])[], options: CallOptions): Promise<unknown>[] {
+    const replies = commands.map((args) => this.send(args, options))
+    const isOver = () => this.#marks--
+    if (commands[0]?.[0] === 'MULTI' && commands.at(-1)?.[0] === 'EXEC' && this.#marks > 0) {
+      replies.at(-1)!.then(isOver, (error: unknown) => error instanceof ErrorReply && isOver())
+    }
+    return replies
+  }
+
   /** A call that is given up leaves an answer behind that nobody waits for: its connection goes with it. */
   #bounded(call: Promise<unknown>, name: string, timeoutMs: number, signal: AbortSignal | undefined): Promise<unknown> {
     if (timeoutMs === 0 && signal === undefined) return call
@@ -107,7 +118,7 @@ export class Lease implements LeasePort {
       return Promise.reject(error)
     }
     const { client } = this.#connection
-    const clean = !this.#marked && this.#calls.size === 0 && !client.isPubSubActive
+    const clean = this.#marks === 0 && this.#calls.size === 0 && !client.isPubSubActive
     return clean && client.isWatching ? this.#unwatch() : this.#giveBack(clean)
   }
 
@@ -174,7 +185,7 @@ export class Lease implements LeasePort {
 
   #noteWords(words: readonly unknown[]): void {
     // A raw WATCH goes unseen by node-redis, so `isWatching` does not tell.
-    if (leavesAMark(words)) this.#marked = true
+    if (leavesAMark(words)) this.#marks++
   }
 
   /** Counts the call in flight and turns what a lost or poisoned connection says into a typed error. */
@@ -245,12 +256,12 @@ export class Lease implements LeasePort {
     }
     const words = kind === 'client' && name === 'sendCommand' ? args : undefined
     if (words !== undefined) this.#noteWords(Array.isArray(words[0]) ? words[0] : words)
-    else if (facts.leavesAMark) this.#marked = true
+    else if (facts.leavesAMark) this.#marks++
     else if (facts.addsAListener) this.#listeners.push([String(args[0]), args[1] as Listener])
     const result = method.apply(object, args)
     if (name === 'removeAllListeners') {
       // Ours are gone with the others, and an error that nobody hears ends the process (R17).
-      this.#marked = true
+      this.#marks++
       this.#connection.client.on('error', () => {})
     }
     if (result instanceof Promise) {

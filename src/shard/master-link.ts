@@ -1,12 +1,13 @@
 /* A little longer than most: the state, what moves it, and what a move does belong in one place. */
 import { type Address, addressKey, sameAddress } from '../address.js'
 import type { CoarseClock } from '../async/clock.js'
+import { bounded } from '../async/deadline.js'
 import { Pace } from '../async/pace.js'
 import { sleep } from '../async/sleep.js'
 import { PoolClosedError, ShardUnavailableError } from '../errors.js'
 import type { RebuildReason, ShardState } from '../events.js'
 import type { Settings } from '../options.js'
-import { type ConnectionFactory, ErrorReply, isSameServer } from '../redis-client.js'
+import { type Connection, type ConnectionFactory, ErrorReply, isSameServer } from '../redis-client.js'
 import type { MasterSource, VerifiedMaster } from '../sentinel/index.js'
 import type { CommandProfile } from './call.js'
 import { Rebuilder, type Trigger } from './rebuild.js'
@@ -54,6 +55,9 @@ const OWN_PACE = { more: 4, perSecond: 4 } as const
 export const LAST_TRY_MS = 20
 /** A server that could not answer for a while answers all connections at once: so long the suspected one may take, in ms. */
 export const SIGN_GRACE_MS = 100
+/** Between the answers to two commands that were sent together, at most, in ms. */
+const SIGN_GAP_MS = 20
+const PING = ['PING'] as const
 const PUBLISH_NOTHING = ['PUBLISH', '__sharded_sentinel_pool:sign', ''] as const
 
 /**
@@ -294,8 +298,8 @@ export class MasterLink {
     this.#signal('close')
     this.refusals.close()
     this.#rebuilder.stop()
-    this.#room.fail(new PoolClosedError())
-    this.slow.close(new PoolClosedError())
+    this.#room.fail(() => new PoolClosedError())
+    this.slow.close(() => new PoolClosedError())
     this.#shared.close(cause)
   }
 
@@ -319,6 +323,18 @@ export class MasterLink {
     const quick = ready && !this.refusals.paused && this.#settings.sharedConnections === 1
     this.open = quick ? this.#shared.only : undefined
     if (ready) this.#room.open()
+  }
+
+  /** What is called in this turn of the loop, by a listener's continuation say, waits behind those who have waited. */
+  #goOnAfterWaiting(): void {
+    const generation = this.#generation
+    const goOn = () => {
+      if (generation !== this.#generation) return
+      this.#telling = false
+      this.#goOn()
+    }
+    if (this.#room.size === 0) goOn()
+    else setImmediate(goOn)
   }
 
   /** True when it brought a new generation. */
@@ -362,20 +378,26 @@ export class MasterLink {
    * well: a message to nobody, which counts as a write, has no answer either then.
    */
   #awaitSign({ address, connection }: VerifiedMaster, signal: AbortSignal): Promise<void> | undefined {
-    const isLate = () => this.#shared.late || this.slow.late
-    if (!this.#isHere(address) || !isLate()) return undefined
+    if (!this.#isHere(address) || !(this.#shared.late || this.slow.late)) return undefined
+    return this.#excuseIfPaused(connection, signal).catch(() => {})
+  }
+
+  async #excuseIfPaused(connection: Connection, signal: AbortSignal): Promise<void> {
     let isPaused = true
     const onAnswer = () => {
       isPaused = false
     }
+    const ping = connection.send(PING)
     connection.send(PUBLISH_NOTHING).then(onAnswer, onAnswer)
-    const end = () => {
-      if (!isPaused || !isLate()) return
-      const now = this.#clock.refresh()
-      this.#shared.excuse(now)
-      this.slow.excuse(now)
-    }
-    return sleep(SIGN_GRACE_MS, signal).then(end, () => {})
+    const { connectTimeoutMs: timeoutMs } = this.#settings
+    const since = performance.now()
+    await bounded(ping, { timeoutMs, signal, onTimeout: () => new Error('no answer') })
+    // The two answers come together, where both come.
+    await sleep(Math.max(SIGN_GAP_MS, SIGN_GRACE_MS - (performance.now() - since)), signal)
+    if (!isPaused) return
+    const now = this.#clock.refresh()
+    this.#shared.excuse(now)
+    this.slow.excuse(now)
   }
 
   #retarget(verified: VerifiedMaster, trigger: Trigger, startedAt: number): void {
@@ -404,8 +426,7 @@ export class MasterLink {
       configEpoch: this.#configEpoch,
       durationMs: Math.round(performance.now() - since.at),
     })
-    this.#telling = false
-    this.#goOn()
+    this.#goOnAfterWaiting()
     this.#listener.onReady()
     // It may have ended between the proof and now.
     if (verified.connection.ended) this.lost('connection-lost', verified.connection.cause!)

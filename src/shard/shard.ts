@@ -98,7 +98,13 @@ export class Shard implements ShardPort {
     }
     const { maxWaiting } = settings.pool
     const acquire = (timeoutMs: number) => this.acquire({ timeoutMs })
-    const durable = new DurableLane({ shard: name, maxWaiting, link: this.#link, acquire })
+    const durable = new DurableLane({
+      shard: name,
+      maxWaiting,
+      maxInFlight: settings.maxInFlight,
+      link: this.#link,
+      acquire,
+    })
     this.#calls = new Calls({
       shard: name,
       settings,

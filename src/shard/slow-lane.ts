@@ -148,10 +148,10 @@ export class SlowLane {
     this.#shared?.destroy(cause)
   }
 
-  close(error: Error): void {
+  close(error: () => Error): void {
     this.#closed = true
-    this.#era.abort(error)
-    this.#shared?.destroy(error)
+    this.#era.abort(error())
+    this.#shared?.destroy(error())
     this.#room.fail(error)
   }
 

@@ -25,6 +25,8 @@ export interface SubscribersSettings {
 export class Subscribers {
   readonly #settings: SubscribersSettings
   readonly #all = new Set<SharedConnection>()
+  /** Those of which it is being asked whether they are dead. */
+  readonly #doubted = new Set<SharedConnection>()
 
   constructor(settings: SubscribersSettings) {
     this.#settings = settings
@@ -78,6 +80,8 @@ export class Subscribers {
   /** One is silent: is it the connection, or only a slow server? Asked until somebody answers: this one, or a fresh one. */
   async #replaceIfDead(subscriber: SharedConnection): Promise<void> {
     const { open, closed } = this.#settings
+    if (this.#doubted.has(subscriber)) return
+    this.#doubted.add(subscriber)
     const backoff = new Backoff(ASK_BACKOFF)
     while (subscriber.late && !subscriber.connection.ended && !closed.aborted) {
       try {
@@ -86,11 +90,12 @@ export class Subscribers {
         // A server that was stopped answers all at once, and the fresh answer may be read first.
         await sleep(SIGN_GRACE_MS, closed)
         if (subscriber.late) subscriber.destroy(new Error('the subscriber does not answer'))
-        return
+        break
       } catch {
         // Told by whoever looks for the master.
         await sleep(backoff.next(), closed).catch(() => {})
       }
     }
+    this.#doubted.delete(subscriber)
   }
 }

@@ -79,11 +79,11 @@ export class WaitingRoom {
     }
   }
 
-  /** Sends everybody away. */
-  fail(error: Error): void {
+  /** Sends everybody away, each with an error of his own. */
+  fail(error: () => Error): void {
     for (const waiter of this.#all()) {
       this.#leave(waiter)
-      waiter.reject(error)
+      waiter.reject(error())
     }
   }
 

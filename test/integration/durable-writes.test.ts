@@ -109,6 +109,59 @@ describe('durable writes', () => {
     assert.deepEqual(pool.stats().shards[0]!.leases.borrowed, 0)
   })
 
+  it('end by the deadline and the signal of their call, whatever they wait for', async () => {
+    const safe = pool.withReplicaAck({ replicas: 2, timeoutMs: 4_000 })
+    const ended = async (call: Promise<unknown>, expected: object) => {
+      const since = performance.now()
+      await assert.rejects(call, expected)
+      const tookMs = performance.now() - since
+      assert.ok(tookMs < 800, `${tookMs} ms`)
+    }
+    await pool.rPush('{q}deadline', ['x', 'y', 'z'])
+    const hurried = safe.withCommandOptions({ timeout: 500 })
+    await ended(hurried.blPop('{q}deadline', 1), { code: 'NOT_REPLICATED', acknowledged: 1 })
+    await ended(hurried.multi().incr('{m}n').exec(), { code: /NOT_REPLICATED|COMMAND_TIMEOUT/ })
+    const gone = new AbortController()
+    const aborted = safe.withAbortSignal(gone.signal).blPop('{q}deadline', 1)
+    setTimeout(() => gone.abort(), 300)
+    await ended(aborted, { message: 'The command was aborted' })
+    assert.equal(await pool.lLen('{q}deadline'), 1)
+  })
+
+  it('as many as there is room for go together, whatever maxInFlight, and leave their connection as it was', async () => {
+    await using small = await poolOn(topology, { maxInFlight: 8 }).connect()
+    const safe = small.withReplicaAck({ replicas: 1, timeoutMs: 2_000 })
+    const master = await topology.currentMaster(name)
+    await pool.del('small')
+    await safe.incr('small')
+    const made = async () =>
+      Number(/total_connections_received:(\d+)/.exec(String(await master.command('INFO', 'stats')))?.[1])
+    const before = await made()
+    const counts = await Promise.all(Array.from({ length: 12 }, () => safe.incr('small')))
+    assert.deepEqual(
+      counts,
+      Array.from({ length: 12 }, (_, i) => i + 2),
+    )
+    for (let i = 0; i < 20; i++) await safe.multi().incr('small').get('small').exec()
+    assert.equal(await small.get('small'), '33')
+    const most = safe.multi()
+    for (let i = 0; i < 7; i++) most.incr('small')
+    await assert.rejects(most.exec(), { code: 'SHARD_UNAVAILABLE', reason: 'too-many-in-flight' })
+    assert.equal(await small.get('small'), '33')
+    assert.equal((await made()) - before, 0)
+  })
+
+  it('of a pipeline of which every write was refused say so, and not that replicas lack them', async () => {
+    const master = await topology.currentMaster(name)
+    await master.command('CONFIG', 'SET', 'min-replicas-to-write', '5')
+    try {
+      const safe = pool.withReplicaAck({ replicas: 2, timeoutMs: 50 }).withCommandOptions({ timeout: 400 })
+      await assert.rejects(safe.pipeline().get('x').set('x', '2').exec(), /^Error: NOREPLICAS|NOREPLICAS/)
+    } finally {
+      await master.command('CONFIG', 'SET', 'min-replicas-to-write', '0')
+    }
+  })
+
   it('leave reads as they are, and server errors to the caller', async () => {
     const safe = pool.withReplicaAck({ replicas: 1, timeoutMs: 2_000 })
     assert.equal(await safe.get('x'), '1')

@@ -65,19 +65,20 @@ describe('the epoch of a followed master', () => {
     const masters = new VerifiedMasters(() => now)
     masters.proved('s0', at(1), 4)
     masters.followed('s0', at(3), { replacedEpoch: undefined, leaderHeard: false, late: false, replaced: at(2) })
-    // Failovers were missed: 4 to 7 happened at port 2, and a majority says so.
-    const said = ['x', 'y'].map((id) => ({ sentinel: id, id, address: at(2), configEpoch: 7 }))
+    // A failover was missed: that of epoch 5 was to port 2, and a majority says so.
+    const said = ['x', 'y'].map((id) => ({ sentinel: id, id, address: at(2), configEpoch: 5 }))
     const isHeld = () => {
       const verdict = decide(said, 3, masters.get('s0'))
       return verdict.kind === 'candidates' && verdict.candidates[0]!.held
     }
     assert.equal(isHeld(), true)
-    assert.equal(masters.wasReplaced('s0', at(2)), true)
-    assert.equal(masters.wasReplaced('s0', at(1)), false)
+    assert.equal(masters.wasReplaced('s0', at(2), 5), true)
+    assert.equal(masters.wasReplaced('s0', at(1), 5), false)
+    assert.equal(masters.wasReplaced('s0', at(2), 6), false, 'back again: no other failover has that epoch')
     now = agreementMs
     assert.equal(isHeld(), false, 'by now they should have')
     masters.followed('s0', at(4), { replacedEpoch: 7, leaderHeard: true, late: false, replaced: at(2) })
-    assert.equal(masters.wasReplaced('s0', at(2)), false, 'the epoch tells it')
+    assert.equal(masters.wasReplaced('s0', at(2), 5), false, 'the epoch tells it')
     assert.equal(masters.get('s0')!.configEpoch, 7.5)
   })
 

@@ -13,6 +13,7 @@ function lane(settings: { maxWaiting?: number } = {}) {
   const durable = new DurableLane({
     shard: 'cache-a',
     maxWaiting: settings.maxWaiting ?? 100,
+    maxInFlight: 1_000,
     link: {
       usable: () => (state.open ? ({} as never) : undefined),
       connectionFor: async () => {

@@ -74,15 +74,20 @@ describe('a new master', () => {
   })
 
   it('is told before what waited goes out, and what its listener writes goes out after that', async () => {
-    for (const options of [{}, { sharedConnections: 2 }]) {
-      const unit = await ready(options)
+    for (const hops of [undefined, 0, 1, 2, 3, 5]) {
+      const unit = await ready()
       unit.shard.trigger({ reason: 'switch-master', hint: B })
       const held = ['held 1', 'held 2'].map((value) => unit.shard.execute(['SET', value], SET))
       await turn()
       const push = unit.events.push.bind(unit.events)
       let written: Promise<unknown> | undefined
       unit.events.push = (...items) => {
-        written ??= unit.shard.execute(['SET', 'the listener'], SET)
+        const write = () => unit.shard.execute(['SET', 'the listener'], SET)
+        const later = async () => {
+          for (let i = 0; i < hops!; i++) await null
+          return write()
+        }
+        written ??= hops === undefined ? write() : later()
         return push(...items)
       }
       const sent: unknown[] = []
@@ -91,7 +96,7 @@ describe('a new master', () => {
         return 'OK'
       })
       assert.deepEqual(await Promise.all([...held, written]), ['OK', 'OK', 'OK'])
-      if (options.sharedConnections === undefined) assert.deepEqual(sent, ['held 1', 'held 2', 'the listener'])
+      assert.deepEqual(sent, ['held 1', 'held 2', 'the listener'], `${hops} hops`)
       assert.equal(await unit.call(SET), 'OK', 'and the quick way is open again')
       assert.deepEqual(unit.shard.stats().waiting, 0)
     }

@@ -60,6 +60,14 @@ describe('waiting room', () => {
     await assert.rejects(waiting.enter(FOREVER, abort.signal), reason)
   })
 
+  it('who is sent away has an error of his own: what is put on it is nobody else’s', async () => {
+    const waiting = room()
+    const ends = [waiting.enter(FOREVER), waiting.enter(FOREVER)].map((wait) => wait.catch((error: unknown) => error))
+    waiting.fail(() => new Error('closed'))
+    const [one, two] = await Promise.all(ends)
+    assert.notEqual(one, two)
+  })
+
   it('whichever way a wait ends, nothing stays on its signal', async () => {
     const { signal } = new AbortController()
     const waiting = room()
@@ -70,7 +78,7 @@ describe('waiting room', () => {
     waiting.sweep(5)
     await assert.rejects(overdue)
     const failed = waiting.enter(FOREVER, signal)
-    waiting.fail(new Error('closed'))
+    waiting.fail(() => new Error('closed'))
     await assert.rejects(failed, /closed/)
     assert.equal(getEventListeners(signal, 'abort').length, 0)
   })
