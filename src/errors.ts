@@ -332,7 +332,7 @@ export class NotReplicatedError extends ShardedSentinelPoolError {
   readonly command: string
   /** Replicas asked for, and how long they were waited for in ms. */
   readonly required: { readonly replicas: number; readonly timeoutMs: number }
-  /** Replicas that had the write when the wait ended. */
+  /** Replicas that had the write when the wait ended; 0 where that could not be asked (`cause` is set then). */
   readonly acknowledged: number
   /** The master's reply to the write, before node-redis's transformation. */
   readonly reply: unknown
@@ -345,7 +345,9 @@ export class NotReplicatedError extends ShardedSentinelPoolError {
     settings?: ErrorSettings,
   ) {
     super(
-      `${command} on shard '${shard}' reached ${acknowledged} of ${required.replicas} replicas within ${required.timeoutMs} ms`,
+      settings?.cause === undefined
+        ? `${command} on shard '${shard}' reached ${acknowledged} of ${required.replicas} replicas within ${required.timeoutMs} ms`
+        : `${command} on shard '${shard}' ran, and whether ${required.replicas} replicas have it could not be told, see \`cause\``,
       false,
       settings,
     )

@@ -11,7 +11,7 @@ import {
   type TransformReply,
 } from './definitions.js'
 import type { Call } from './plan.js'
-import { type Route, routeOf, UNKNOWN_ROUTE } from './routes.js'
+import { isOfMaster, type Route, routeOf, UNKNOWN_ROUTE } from './routes.js'
 
 /**
  * One method of the pool: node-redis's definition of the command, learned at its first call, and our answers to "which
@@ -103,6 +103,7 @@ export class Command {
     this.profile = {
       name: this.facts?.name ?? command.toUpperCase(),
       readOnly: isRepeatable(this.facts, this.definition?.IS_READ_ONLY),
+      ofMaster: isOfMaster(this.route),
     }
     this.plain = this.route.kind === 'keyed' && !this.route.blocking && !/^EVALSHA/.test(this.profile.name)
   }

@@ -6,7 +6,7 @@ import { execute } from './execute.js'
 import { type KeySpec, keyPlaces } from './key-specs.js'
 import type { Call } from './plan.js'
 import type { Router } from './router.js'
-import { type Route, routeOf, UNKNOWN_ROUTE } from './routes.js'
+import { isOfMaster, type Route, routeOf, UNKNOWN_ROUTE } from './routes.js'
 import { askServer } from './server-facts.js'
 
 /** How a raw command is to be routed when its caller knows better than the key specifications. */
@@ -103,7 +103,7 @@ function rawCommandOf(facts: CommandFacts): RawCommand {
   return {
     facts,
     route,
-    profile: { name: facts.name, readOnly: isRepeatable(facts) },
+    profile: { name: facts.name, readOnly: isRepeatable(facts), ofMaster: isOfMaster(route) },
     onlyKeyAt: plain && single ? (spec.begin as { index: number }).index : 0,
   }
 }

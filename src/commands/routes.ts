@@ -33,6 +33,11 @@ const SPLIT: Route = { kind: 'split' }
 /** For a command of which nothing is known: it goes by its keys, and without keys nowhere. */
 export const UNKNOWN_ROUTE: Route = KEYED
 
+/** True for what is not about keys: it is the masters that are asked. */
+export function isOfMaster({ kind }: Route): boolean {
+  return kind !== 'keyed' && kind !== 'split'
+}
+
 /**
  * By the data that Redis publishes, with our own word first where that data is silent ("arbitrary shard") or special.
  * A keyless command that neither has a policy nor a word of ours is refused: one shard is never picked in silence.

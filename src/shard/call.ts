@@ -6,6 +6,8 @@ export interface CommandProfile {
   readonly name: string
   /** True when running it twice changes nothing: it may then be repeated after it may have run, and is not held with writes. */
   readonly readOnly: boolean
+  /** It is about the server or about all shards and not about a key: replicas are not asked, whatever `readFrom` says. */
+  readonly ofMaster?: boolean
   /** Of a pipeline that is to be durable: which of its commands write. */
   readonly writes?: readonly boolean[]
 }

@@ -137,7 +137,7 @@ export class Calls {
       if (durable !== undefined) return this.#durable.write(args, durable)
       const signal = options?.abortSignal
       const shared = this.#usable(profile, options) ?? (await this.#connectionFor(profile, options, deadline, place))
-      const reply = this.#board(ticket, shared, signal).send(args, this.#optionsFor(options))
+      const reply = this.#board(ticket, shared, signal).send(args, this.#optionsFor(options), !profile.readOnly)
       if (this.#repeats.keepsOrder(profile, options)) this.#takePlace(reply)
       return this.#inTime(reply, shared, profile, options, deadline)
     }
@@ -229,7 +229,7 @@ export class Calls {
       const sentAt = this.#clock.refresh()
       const sendOptions = this.#optionsFor(options)
       // One synchronous run: nothing of anybody else's comes between, and node-redis flushes it in one write.
-      const parts = commands.map((args) => shared.send(args, sendOptions))
+      const parts = commands.map((args) => shared.send(args, sendOptions, !profile.readOnly))
       // As long as none fails, which is the rule, no command has a step and a closure of its own.
       const replies = Promise.all(parts).catch((error: unknown) => {
         this.#asEntry(error, sentAt, shared)

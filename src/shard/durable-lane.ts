@@ -48,8 +48,9 @@ const MAX_BATCH = 1_000
  */
 export class DurableLane {
   readonly #settings: DurableLaneSettings
-  #queue: DurableWrite[] = []
-  #running = false
+  /** By what they ask for: nobody waits behind those who ask for more. Each is there while it has something to write. */
+  readonly #queues = new Map<string, DurableWrite[]>()
+  #waiting = 0
 
   constructor(settings: DurableLaneSettings) {
     this.#settings = settings
@@ -70,52 +71,62 @@ export class DurableLane {
 
   #enter(what: DurableWrite['what'], request: DurableRequest): Promise<unknown> {
     const { shard, maxWaiting } = this.#settings
-    const waiting = this.#queue.length
-    if (waiting >= maxWaiting) {
-      return Promise.reject(new ShardUnavailableError(shard, 'too-many-waiting', waiting))
+    if (this.#waiting >= maxWaiting) {
+      return Promise.reject(new ShardUnavailableError(shard, 'too-many-waiting', this.#waiting))
     }
     return new Promise((resolve, reject) => {
-      this.#queue.push({ ...request, what, resolve, reject })
-      if (!this.#running) void this.#run()
+      const write = { ...request, what, resolve, reject }
+      const kind = `${request.ack.replicas} ${request.ack.timeoutMs}`
+      const queue = this.#queues.get(kind)
+      this.#waiting++
+      if (queue !== undefined) queue.push(write)
+      else {
+        this.#queues.set(kind, [write])
+        void this.#run(kind)
+      }
     })
   }
 
-  async #run(): Promise<void> {
-    this.#running = true
+  async #run(kind: string): Promise<void> {
+    const queue = this.#queues.get(kind)!
     // What is written in this turn goes out together.
     await Promise.resolve()
-    for (let batch = this.#next(); batch.length > 0; batch = this.#next()) {
+    for (let batch = this.#next(queue); batch.length > 0; batch = this.#next(queue)) {
       const lease = await this.#connection(batch)
       if (lease !== undefined) await this.#send(batch, batch[0]!.ack, lease)
     }
-    this.#running = false
+    this.#queues.delete(kind)
   }
 
   /**
-   * The writes that go out together next: those that ask for the same, and have the time to wait for it. Others go alone, so
+   * The writes that go out together next: those that have the time to wait for what they ask for. Others go alone, so
    * that nobody's wait is cut short by somebody in a hurry. Those whose callers have been told meanwhile are let go.
    */
-  #next(): DurableWrite[] {
+  #next(queue: DurableWrite[]): DurableWrite[] {
     const now = performance.now()
-    this.#queue = this.#queue.filter((write) => write.deadline > now)
-    const [first] = this.#queue
-    if (first === undefined) return []
-    const { replicas, timeoutMs } = first.ack
-    const hasTime = (write: DurableWrite) => write.deadline - now >= timeoutMs
+    const alive = queue.filter((write) => write.deadline > now)
+    this.#waiting -= queue.length
+    const batch = this.#cut(alive, now)
+    queue.splice(0, queue.length, ...alive.slice(batch))
+    this.#waiting += queue.length
+    return alive.slice(0, batch)
+  }
+
+  /** How many of them go out together. */
+  #cut(queue: readonly DurableWrite[], now: number): number {
+    const [first] = queue
+    if (first === undefined) return 0
+    const hasTime = (write: DurableWrite) => write.deadline - now >= write.ack.timeoutMs
     // With their WAIT they must find room in the connection's queue.
     const most = Math.min(MAX_BATCH, this.#settings.maxInFlight - 1)
     let size = 0
     const fits = (write: DurableWrite, i: number) => {
       size += sizeOf(write)
-      return (
-        (i === 0 || size <= most) &&
-        write.ack.replicas === replicas &&
-        write.ack.timeoutMs === timeoutMs &&
-        hasTime(write)
-      )
+      return (i === 0 || size <= most) && hasTime(write)
     }
-    const end = hasTime(first) ? this.#queue.findIndex((write, i) => !fits(write, i)) : 1
-    return this.#queue.splice(0, end === -1 ? this.#queue.length : end)
+    if (!hasTime(first)) return 1
+    const end = queue.findIndex((write, i) => !fits(write, i))
+    return end === -1 ? queue.length : end
   }
 
   /** Waits until the shard takes writes, and for a connection. undefined: the batch has been rejected. */

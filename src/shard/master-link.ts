@@ -52,7 +52,9 @@ const SUSPECT_PAUSE_MS = 500
 /** Of connections that fail, or are lost at once: `pool.max` and so many at once, then so many a second. */
 const OWN_PACE = { more: 4, perSecond: 4 } as const
 /** A call that has waited needs at least so long to be answered in, in ms. */
-export const LAST_TRY_MS = 20
+const LAST_TRY_MS = 20
+/** One that was refused needs more: it goes out together with all that were, and they may be thousands. */
+export const LAST_REPEAT_MS = 50
 /** A server that could not answer for a while answers all connections at once: so long the suspected one may take, in ms. */
 export const SIGN_GRACE_MS = 100
 /** Between the answers to two commands that were sent together, at most, in ms. */
@@ -94,6 +96,8 @@ export class MasterLink {
   #configEpoch: number | undefined
   #generation = 0
   #verifiedAt = 0
+  /** It proved the master, and a message that counts as a write has no answer on it. */
+  #heldBack: Connection | undefined
   /** The event of a new master is being told: what a listener calls goes out after what has waited. */
   #telling = false
   #holdUntil = Number.POSITIVE_INFINITY
@@ -193,7 +197,7 @@ export class MasterLink {
     signal?: AbortSignal,
     { place, sweptAt = deadline }: { place?: number | undefined; sweptAt?: number } = {},
   ): Promise<SharedConnection> {
-    let lastTryAt: number | undefined
+    let halfTimeMs: number | undefined
     for (;;) {
       const shared = this.usable(profile)
       if (shared !== undefined) return shared
@@ -201,10 +205,11 @@ export class MasterLink {
       const { cause } = this.refusals
       // Who waits is sent away by a tick, and the clock may be asleep.
       const now = this.#clock.refresh()
-      lastTryAt ??= deadline - Math.min(LAST_TRY_MS, (deadline - now) / 2)
+      halfTimeMs ??= (deadline - now) / 2
+      const lastTryMs = Math.min(cause === undefined ? LAST_TRY_MS : LAST_REPEAT_MS, halfTimeMs)
       await this.#room.enter(sweptAt, signal, place)
       // The room opens for all at once. Who has no time left for an answer is not sent: that would end as `unknown`.
-      if (this.#clock.refresh() >= lastTryAt) throw this.waitedInVain(this.#room.size, cause)
+      if (this.#clock.refresh() >= deadline - lastTryMs) throw this.waitedInVain(this.#room.size, cause)
     }
   }
 
@@ -343,6 +348,12 @@ export class MasterLink {
       verified.connection.destroy()
       return false
     }
+    if (verified.connection === this.#heldBack && !(this.#isHere(verified.address) && this.#shared.stands)) {
+      // What is asked on it now would wait for the end of the pause, as the message to nobody does.
+      verified.connection.destroy()
+      this.#rebuilder.trigger({ reason: trigger.reason })
+      return false
+    }
     this.#lastError = undefined
     this.#learnSpelling(verified)
     if (this.#isHere(verified.address) && this.#shared.stands) {
@@ -375,10 +386,11 @@ export class MasterLink {
    * A long script, or a stop, kept the server from answering anybody, and the fresh connection's answer may be read before
    * those of the suspected ones, which came at the same time: they get a moment to show that they are alive. And where the
    * server holds back what writes (CLIENT PAUSE … WRITE, or its own FAILOVER), a connection with a write on it is silent and
-   * well: a message to nobody, which counts as a write, has no answer either then.
+   * well: then a message to nobody, which counts as a write, has no answer either.
    */
   #awaitSign({ address, connection }: VerifiedMaster, signal: AbortSignal): Promise<void> | undefined {
     if (!this.#isHere(address) || !(this.#shared.late || this.slow.late)) return undefined
+    if (!this.#shared.lateWithWrites && !this.slow.lateWithWrites) return sleep(SIGN_GRACE_MS, signal).catch(() => {})
     return this.#excuseIfPaused(connection, signal).catch(() => {})
   }
 
@@ -395,6 +407,7 @@ export class MasterLink {
     // The two answers come together, where both come.
     await sleep(Math.max(SIGN_GAP_MS, SIGN_GRACE_MS - (performance.now() - since)), signal)
     if (!isPaused) return
+    this.#heldBack = connection
     const now = this.#clock.refresh()
     this.#shared.excuse(now)
     this.slow.excuse(now)

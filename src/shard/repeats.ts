@@ -8,7 +8,7 @@ import { AbortError, ErrorReply } from '../redis-client.js'
 import type { CallOptions, CommandProfile } from './call.js'
 import type { CallEnds } from './call-ends.js'
 import { classifyFailure, reasonOf, replyCode } from './failure.js'
-import { LAST_TRY_MS, type MasterLink } from './master-link.js'
+import { LAST_REPEAT_MS, type MasterLink } from './master-link.js'
 import { REFUSED_PAUSE } from './refused-writes.js'
 
 /**
@@ -70,7 +70,7 @@ export class Repeats {
         let pause = this.#judge(error, profile, options, deadline, sentAt)
         if (pause && inLine && isOfTheServer(error)) {
           place ??= this.#link.refusals.placeOf(error as Error)
-          pause = deadline - this.#clock.now <= LAST_TRY_MS
+          pause = deadline - this.#clock.now <= LAST_REPEAT_MS
           // Not sent again: and what it was told may be another's refusal, which is over by now (`MasterLink.waitedInVain`).
           if (!pause) this.#link.refusals.refused(error as Error)
         }
@@ -87,7 +87,7 @@ export class Repeats {
           const pauseMs = backoff.next()
           const leftMs = Math.max(0, deadline - this.#clock.refresh())
           // Not sent once more with no time left for an answer: the refusal is known, a try without an answer is not.
-          const isLast = pauseMs + LAST_TRY_MS >= leftMs
+          const isLast = pauseMs + LAST_REPEAT_MS >= leftMs
           // A timer may come a little early.
           await pausing(isLast ? Math.ceil(leftMs) + 1 : pauseMs, options?.abortSignal, this.#closed)
           if (this.#clock.refresh() >= deadline) this.#judge(error, profile, options, deadline, sentAt)
@@ -99,7 +99,7 @@ export class Repeats {
         } catch (next) {
           // What it waited for has not come: it ends as the server told it, not as one that was never sent.
           const wasRefused = error instanceof ErrorReply && isNotSent(next) && !this.#closed.aborted
-          error = wasRefused && this.#clock.refresh() >= deadline - LAST_TRY_MS ? error : next
+          error = wasRefused && this.#clock.refresh() >= deadline - LAST_REPEAT_MS ? error : next
         }
       }
     } catch (end) {

@@ -28,7 +28,7 @@ export interface ReplicaRead {
 
 /** A cursor belongs to the node it is from: the next page asked of another node would miss keys. */
 export function readsAnywhere(profile: CommandProfile): boolean {
-  return profile.readOnly && !profile.name.endsWith('SCAN')
+  return profile.readOnly && profile.ofMaster !== true && !profile.name.endsWith('SCAN')
 }
 
 /** Reads that go to replicas. A read repeated is no harm, so each replica is tried once. */

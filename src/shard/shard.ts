@@ -189,8 +189,8 @@ export class Shard implements ShardPort {
     if (this.clock.asleep) this.clock.refresh()
     const open = this.#link.open
     if (open !== undefined && this.#masterOnly) {
-      if (options === undefined) return open.send(args, this.#sendOptions)
-      if (options.plain === true) return open.send(args, options)
+      if (options === undefined) return open.send(args, this.#sendOptions, !profile.readOnly)
+      if (options.plain === true) return open.send(args, options, !profile.readOnly)
     }
     return this.#calls.send(args, profile, options)
   }

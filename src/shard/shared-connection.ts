@@ -38,6 +38,8 @@ interface Fence {
   readonly large: number
   /** Calls went out before it, and not only a heartbeat. */
   readonly behindCalls: boolean
+  /** `sent` when it went out. */
+  readonly upTo: number
 }
 
 /**
@@ -66,6 +68,9 @@ export class SharedConnection {
   /** Calls sent in all; a change since the last fence is what makes the next one necessary. */
   sent = 0
   #sentAtFence = 0
+  /** `sent` when a write went out last, and at the newest fence that was answered. */
+  #lastWrite = 0
+  #answeredUpTo = 0
 
   constructor(connection: Connection, now: number, settings: SharedConnectionSettings) {
     this.generation = settings.generation
@@ -95,13 +100,19 @@ export class SharedConnection {
     return this.#fences.length === 0 && this.sent === this.#sentAtFence
   }
 
+  /** True when a write may be on its way on it. */
+  get mayWrite(): boolean {
+    return this.#lastWrite > this.#answeredUpTo
+  }
+
   /** True when the connection was given up because a call reached its deadline. */
   get timedOut(): boolean {
     return this.#timedOut
   }
 
-  send(args: readonly RedisArgument[], options: SendOptions | undefined): Promise<unknown> {
+  send(args: readonly RedisArgument[], options: SendOptions | undefined, writes = true): Promise<unknown> {
     this.sent++
+    if (writes) this.#lastWrite = this.sent
     return this.#connection.send(args, options)
   }
 
@@ -140,8 +151,12 @@ export class SharedConnection {
     return (Math.floor(this.#lastFence / heartbeatMs) + 1) * heartbeatMs
   }
 
-  /** Its silence until now is explained; more of it is suspicious anew. Deadlines stay as they are. */
+  /**
+   * The server holds back writes: silence until now is explained where one may be on the way, and more of it is suspicious
+   * anew. Deadlines stay as they are.
+   */
   excuse(now: number): void {
+    if (!this.mayWrite) return
     this.#lastSign = now
     this.#lateReported = false
   }
@@ -186,7 +201,12 @@ export class SharedConnection {
   #fence(now: number): void {
     this.#lastFence = now
     const connection = this.#connection
-    const fence: Fence = { at: now, large: connection.largestWrite, behindCalls: this.sent !== this.#sentAtFence }
+    const fence: Fence = {
+      at: now,
+      large: connection.largestWrite,
+      behindCalls: this.sent !== this.#sentAtFence,
+      upTo: this.sent,
+    }
     connection.forgetLargest()
     this.#sentAtFence = this.sent
     this.#fences.push(fence)
@@ -211,6 +231,7 @@ export class SharedConnection {
     const place = this.#fences.indexOf(fence)
     if (place < 0) return
     this.#fences.splice(0, place + 1)
+    this.#answeredUpTo = fence.upTo
     this.#settings.onRoundTrip?.(Math.max(0, performance.now() - fence.at))
     this.#lateReported = false
   }

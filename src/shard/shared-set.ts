@@ -54,6 +54,11 @@ export class SharedSet {
     return this.#all.some((shared) => shared.late)
   }
 
+  /** One is late on which a write may be on its way. */
+  get lateWithWrites(): boolean {
+    return this.#all.some((shared) => shared.late && shared.mayWrite)
+  }
+
   /** Whether every one is alive. One that is slow is; one whose sign of life is late by now is not. */
   get stands(): boolean {
     return this.#all.length > 0 && this.#all.every((shared) => !shared.connection.ended && !shared.late)

@@ -78,6 +78,10 @@ export class SlowLane {
     return this.#shared?.late === true
   }
 
+  get lateWithWrites(): boolean {
+    return this.late && this.#shared!.mayWrite
+  }
+
   /** Whether a call with these settings may take longer than the shared connection gives it. */
   takes(options: CallOptions | undefined): boolean {
     const { commandTimeoutMs } = this.#settings.settings

@@ -151,6 +151,17 @@ describe('durable writes', () => {
     assert.equal((await made()) - before, 0)
   })
 
+  it('that ask for more hold up none that ask for less', async () => {
+    const patient = pool.withReplicaAck({ replicas: 2, timeoutMs: 1_500 }).set('patient', '1')
+    const told = assert.rejects(patient, { code: 'NOT_REPLICATED', acknowledged: 1 })
+    const quick = pool.withReplicaAck({ replicas: 1, timeoutMs: 200 })
+    const since = performance.now()
+    for (let i = 0; i < 5; i++) assert.equal(await quick.set('quick', String(i)), 'OK')
+    const tookMs = performance.now() - since
+    assert.ok(tookMs < 1_000, `${tookMs} ms`)
+    await told
+  })
+
   it('of a pipeline of which every write was refused say so, and not that replicas lack them', async () => {
     const master = await topology.currentMaster(name)
     await master.command('CONFIG', 'SET', 'min-replicas-to-write', '5')

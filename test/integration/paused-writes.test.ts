@@ -55,15 +55,46 @@ describe('a server that holds back writes (CLIENT PAUSE … WRITE)', () => {
     await lease.release()
   })
 
+  it('a connection that is silent without a write on it is dead, and replaced within a heartbeat and a second', async (t) => {
+    const proxied = await LocalTopology.start({
+      shards: ['cache-a'],
+      replicas: 0,
+      sentinels: 1,
+      proxy: { data: true },
+      downAfterMs: 30_000,
+    })
+    t.after(() => proxied.close())
+    await using app = await poolOn(proxied, { heartbeatMs: 1_000, commandTimeoutMs: 20_000 }).connect()
+    const key = keyOf(app, 'cache-a')
+    await app.set(key, 'v')
+    const slow = app.withCommandOptions({ timeout: 60_000 })
+    assert.equal(await slow.get(key), 'v')
+    const node = await proxied.currentMaster('cache-a')
+    const trips = () => app.stats().shards[0]!.roundTrip?.samples ?? 0
+    for (const client of [app, slow]) {
+      // A fence that is answered says that the write is.
+      const before = trips()
+      await until('a fence', () => trips() > before)
+      await node.command('CLIENT', 'PAUSE', '8000', 'WRITE')
+      const proxy = await proxied.proxy(node)
+      proxy.silence()
+      const since = performance.now()
+      assert.equal(await client.get(key), 'v')
+      const tookMs = performance.now() - since
+      assert.ok(tookMs < 3_000, `${tookMs} ms`)
+      await node.command('CLIENT', 'UNPAUSE')
+    }
+  })
+
   it('a connection that has died at such a time is replaced all the same once writes go on', async () => {
     const node = await topology.currentMaster('cache-a')
     const key = keyOf(pool, 'cache-a')
     assert.equal(await pool.set(key, 'v'), 'OK')
     await node.command('CLIENT', 'PAUSE', '1000', 'WRITE')
-    const write = pool.set(key, 'w')
+    const told = assert.rejects(pool.set(key, 'w'), { code: 'CONNECTION_LOST', outcome: 'unknown' })
     const back = new Promise((resolve) => pool.once('reconnect', resolve))
     await node.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
-    await assert.rejects(write, { code: 'CONNECTION_LOST', outcome: 'unknown' })
+    await told
     await back
     assert.equal(await pool.set(key, 'x'), 'OK')
   })

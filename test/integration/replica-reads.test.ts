@@ -57,6 +57,16 @@ describe('reads from replicas', () => {
     assert.equal(await gets(master), before + 1)
   })
 
+  it('are those with keys: what is about the servers is asked of the masters', async () => {
+    const near = pool.withReadFrom('replica')
+    await near.configSet('slowlog-max-len', '77')
+    assert.equal((await near.configGet('slowlog-max-len'))['slowlog-max-len'], '77')
+    const sha = await near.scriptLoad('return 1')
+    assert.deepEqual(await near.scriptExists(sha), [1])
+    const raw = (await near.sendCommand(['CONFIG', 'GET', 'slowlog-max-len'])) as Record<string, string>
+    assert.match(JSON.stringify(raw), /77/)
+  })
+
   it('leave writes and cursors on the master', async () => {
     const master = await topology.currentMaster(name)
     await pool.set('written', '1')

@@ -19,7 +19,7 @@ describe('sendCommand', () => {
       shards.map((shard) => shard.sent.length),
       [0, 2, 0],
     )
-    assert.deepEqual(shards[1]!.sent[0]!.profile, { name: 'HGETALL', readOnly: true })
+    assert.deepEqual(shards[1]!.sent[0]!.profile, { name: 'HGETALL', readOnly: true, ofMaster: false })
   })
 
   test('splits, asks all shards and remembers scripts like the typed methods', async () => {

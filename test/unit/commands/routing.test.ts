@@ -21,8 +21,8 @@ describe('routing', () => {
       shards.map((shard) => shard.texts),
       [[], ['SET k1 v EX 10'], ['GET k2']],
     )
-    assert.deepEqual(shards[1]!.sent[0]!.profile, { name: 'SET', readOnly: false })
-    assert.deepEqual(shards[2]!.sent[0]!.profile, { name: 'GET', readOnly: true })
+    assert.deepEqual(shards[1]!.sent[0]!.profile, { name: 'SET', readOnly: false, ofMaster: false })
+    assert.deepEqual(shards[2]!.sent[0]!.profile, { name: 'GET', readOnly: true, ofMaster: false })
     assert.equal(shards[2]!.sent[0]!.options, undefined)
   })
 
