@@ -1,6 +1,7 @@
 import { ConnectionLostError, LeaseReleasedError, NotReplicatedError, PoolClosedError } from '../errors.js'
 import { AbortError, ErrorReply, type RedisArgument } from '../redis-client.js'
 import type { CallOptions, CommandProfile, LeasePort, ReplicaAck, ShardPort } from '../shard/call.js'
+import { waitWithin } from '../shard/replica-wait.js'
 import type { Router } from './router.js'
 import type { Route } from './routes.js'
 
@@ -71,8 +72,8 @@ async function confirm(
   leftMs: number,
   abortSignal: AbortSignal | undefined,
 ): Promise<void> {
-  // The server keeps the time, and needs a little to tell the number; it may be frozen.
-  const waitMs = Math.max(1, Math.floor(Math.min(timeoutMs, leftMs - Math.min(ANSWER_MS, leftMs / 4))))
+  // The server keeps the time; it may be frozen.
+  const waitMs = waitWithin(timeoutMs, leftMs)
   const options = { timeoutMs: Math.min(waitMs + CONFIRM_GRACE_MS, leftMs), abortSignal }
   const failure = (count: number, cause?: unknown) =>
     new NotReplicatedError(lease.shard, profile.name, { replicas, timeoutMs }, count, reply, { cause })
@@ -82,9 +83,8 @@ async function confirm(
   if (Number(count) < replicas) throw failure(Number(count))
 }
 
-/** Longest for the way of the answer after a wait that is over, and what is kept of a deadline for it, in ms. */
+/** Longest for the way of the answer after a wait that is over, in ms. */
 const CONFIRM_GRACE_MS = 250
-const ANSWER_MS = 50
 
 /**
  * What ended a wait, in one error each: a failover as LeaseReleasedError; the pool's own end as PoolClosedError, in the very

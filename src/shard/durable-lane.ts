@@ -4,6 +4,7 @@ import { ClientClosedError, ErrorReply, type RedisArgument, type TypeMapping } f
 import type { CommandProfile, ReplicaAck } from './call.js'
 import type { Lease } from './lease.js'
 import type { MasterLink } from './master-link.js'
+import { waitWithin } from './replica-wait.js'
 
 export interface DurableLaneSettings {
   readonly shard: string
@@ -30,9 +31,16 @@ export interface DurableRequest {
 interface DurableWrite extends DurableRequest {
   /** One command, or a batch whose error replies are entries of its reply, as in `ShardPort.sendBatch`. */
   readonly what: { readonly args: Args } | { readonly commands: readonly Args[] }
+  /** Later than this no answer would come in time, as `performance.now()` has it. */
+  readonly sendBy: number
   readonly resolve: (reply: unknown) => void
   readonly reject: (error: unknown) => void
 }
+
+/** With less time left an answer would come too late, in ms. */
+const LAST_TRY_MS = 20
+/** A WAIT that nobody waits for any more holds its connection, and whoever comes next, no longer than this, in ms. */
+const LONG_WAIT_MS = 100
 
 const WRITE: CommandProfile = { name: 'durable write', readOnly: false }
 
@@ -75,7 +83,9 @@ export class DurableLane {
       return Promise.reject(new ShardUnavailableError(shard, 'too-many-waiting', this.#waiting))
     }
     return new Promise((resolve, reject) => {
-      const write = { ...request, what, resolve, reject }
+      const now = performance.now()
+      const sendBy = request.deadline - Math.min(LAST_TRY_MS, (request.deadline - now) / 2)
+      const write = { ...request, what, sendBy, resolve, reject }
       const kind = `${request.ack.replicas} ${request.ack.timeoutMs}`
       const queue = this.#queues.get(kind)
       this.#waiting++
@@ -100,11 +110,12 @@ export class DurableLane {
 
   /**
    * The writes that go out together next: those that have the time to wait for what they ask for. Others go alone, so
-   * that nobody's wait is cut short by somebody in a hurry. Those whose callers have been told meanwhile are let go.
+   * that nobody's wait is cut short by somebody in a hurry. Those whose callers have been told meanwhile, or will be before
+   * an answer can come, are let go: they are not sent.
    */
   #next(queue: DurableWrite[]): DurableWrite[] {
     const now = performance.now()
-    const alive = queue.filter((write) => write.deadline > now)
+    const alive = queue.filter((write) => write.sendBy > now)
     this.#waiting -= queue.length
     const batch = this.#cut(alive, now)
     queue.splice(0, queue.length, ...alive.slice(batch))
@@ -156,13 +167,20 @@ export class DurableLane {
     const left = Math.max(...batch.map((write) => write.deadline)) - now
     const least = Math.min(...batch.map((write) => write.deadline)) - now
     // Bounded below: the lease's own deadline, which is the pool's, may be shorter than theirs.
-    const replies = batch.map(({ what, typeMapping }) => {
+    const waitMs = waitWithin(ack.timeoutMs, least)
+    let unsettled = batch.length
+    const replies = batch.map(async (write) => {
+      const { what, typeMapping } = write
       const options = { typeMapping, timeoutMs: 0 }
-      return 'args' in what
+      const reply = await ('args' in what
         ? lease.send(what.args, options).catch(asFailure)
-        : asBatch(lease.sendAll(what.commands, options).map((reply) => reply.catch(asFailure)))
+        : asBatch(lease.sendAll(what.commands, options).map((entry) => entry.catch(asFailure))))
+      if (!(reply instanceof Failure) && !hasWrittenNothing(write, reply)) return reply
+      // There is nothing that a replica could have: its caller, who may repeat it, does not wait for the WAIT.
+      this.#settle(write, reply, ack.replicas)
+      if (--unsettled === 0 && waitMs > LONG_WAIT_MS && lease.state === 'active') lease.discard()
+      return reply
     })
-    const waitMs = Math.max(1, Math.floor(Math.min(ack.timeoutMs, least)))
     const work = Promise.all([...replies, lease.send(['WAIT', String(ack.replicas), String(waitMs)]).catch(asFailure)])
     try {
       const settled = await bounded(work, {
@@ -175,7 +193,7 @@ export class DurableLane {
       for (const [i, write] of batch.entries()) this.#settle(write, settled[i], acknowledged)
     } catch {
       // Also one that a failover has ended meanwhile: its place in the pool is free only when it is given back.
-      lease.discard()
+      if (lease.state !== 'discarded') lease.discard()
       const settled = await work
       for (const [i, write] of batch.entries()) this.#settle(write, settled[i], settled[batch.length])
     }
@@ -184,12 +202,7 @@ export class DurableLane {
   #settle(write: DurableWrite, reply: unknown, acknowledged: unknown): void {
     if (reply instanceof Failure) write.reject(reply.error)
     else if (typeof acknowledged === 'number' && acknowledged >= write.ack.replicas) write.resolve(reply)
-    else if (
-      'commands' in write.what &&
-      hasWrittenNothing(write.what.commands, write.profile, reply as readonly unknown[])
-    ) {
-      write.resolve(reply)
-    } else {
+    else {
       const { replicas, timeoutMs } = write.ack
       const cause = acknowledged instanceof Failure ? acknowledged.error : undefined
       const count = typeof acknowledged === 'number' ? acknowledged : 0
@@ -222,7 +235,10 @@ function sizeOf({ what }: DurableWrite): number {
  * There is nothing that a replica could have: EXEC was refused, a watched key had changed, or a node that is no master has left
  * out the writes (Redis 6); of a pipeline, every write was refused.
  */
-function hasWrittenNothing(commands: readonly Args[], profile: CommandProfile, entries: readonly unknown[]): boolean {
+function hasWrittenNothing({ what, profile }: DurableWrite, reply: unknown): boolean {
+  if (!('commands' in what)) return false
+  const { commands } = what
+  const entries = reply as readonly unknown[]
   if (commands[0]?.[0] !== 'MULTI') {
     return entries.every((entry, i) => entry instanceof ErrorReply || profile.writes?.[i] === false)
   }

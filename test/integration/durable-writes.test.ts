@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { InvalidOptionsError, NotReplicatedError } from '../../src/index.js'
 import { LocalTopology } from '../../src/testing/index.js'
 import { poolOn, type TestPool } from '../support/pool-on-topology.js'
+import { until } from '../support/waiting.js'
 
 describe('durable writes', () => {
   let topology: LocalTopology
@@ -106,7 +107,7 @@ describe('durable writes', () => {
     assert.deepEqual(await safe.multi().get('{m}a').exec(), ['2'])
     await pool.set('{m}text', 'x')
     await assert.rejects(safe.pipeline().lPush('{m}text', 'y').exec(), /WRONGTYPE/)
-    assert.deepEqual(pool.stats().shards[0]!.leases.borrowed, 0)
+    await until('the connection to be back', () => pool.stats().shards[0]!.leases.borrowed === 0)
   })
 
   it('end by the deadline and the signal of their call, whatever they wait for', async () => {
@@ -167,7 +168,7 @@ describe('durable writes', () => {
     await master.command('CONFIG', 'SET', 'min-replicas-to-write', '5')
     try {
       const safe = pool.withReplicaAck({ replicas: 2, timeoutMs: 50 }).withCommandOptions({ timeout: 400 })
-      await assert.rejects(safe.pipeline().get('x').set('x', '2').exec(), /^Error: NOREPLICAS|NOREPLICAS/)
+      await assert.rejects(safe.pipeline().get('x').set('x', '2').exec(), /NOREPLICAS/)
     } finally {
       await master.command('CONFIG', 'SET', 'min-replicas-to-write', '0')
     }
