@@ -1,4 +1,5 @@
-import { MORE_FAULTS } from './more-faults.js'
+import { MORE_FAULTS, NEWEST_FAULTS } from './more-faults.js'
+import { PAUSES_FROM, WIDE_FROM } from './options.js'
 import type { Random } from './random.js'
 import type { Trouble } from './refusals.js'
 import type { SimNode } from './sim-node.js'
@@ -147,8 +148,12 @@ const FAULTS: Readonly<Record<string, Fault>> = {
 }
 
 /** Lets something go wrong every now and then until `until`. */
-export function breakThings(world: World, random: Random, until: number, wide: boolean): void {
-  const faults = wide ? { ...FAULTS, ...MORE_FAULTS } : FAULTS
+export function breakThings(world: World, random: Random, until: number, seed: number): void {
+  const faults = {
+    ...FAULTS,
+    ...(seed >= WIDE_FROM ? MORE_FAULTS : {}),
+    ...(seed >= PAUSES_FROM ? NEWEST_FAULTS : {}),
+  }
   const names = Object.keys(faults)
   // A run that knows only some kinds of fault meets each of them more often, and combinations of few more deeply.
   const chosen = names.filter(() => random.chance(0.6))

@@ -1,17 +1,17 @@
 /**
  * `npm run simulate -- --seed 123` plays one run and tells its steps (with `--packets` every packet too); `-- --seeds 1000
- * [--from 100000]` plays many, `-- --seed 7,9,11` these, and stops at the first one in which something does not hold. Ends with code 1
+ * [--from 200000]` plays many, `-- --seed 7,9,11` these, and stops at the first one in which something does not hold. Ends with code 1
  * then, and says how to play it again.
  */
 import { parseArgs } from 'node:util'
-import { NEWEST_FROM } from './options.js'
+import { PAUSES_FROM } from './options.js'
 import { type SimulationResult, simulate } from './simulate.js'
 
 const { values } = parseArgs({
   options: {
     seed: { type: 'string' },
     seeds: { type: 'string', default: '300' },
-    from: { type: 'string', default: String(NEWEST_FROM) },
+    from: { type: 'string', default: String(PAUSES_FROM) },
     seconds: { type: 'string' },
     sabotage: { type: 'boolean', default: false },
     packets: { type: 'boolean', default: false },

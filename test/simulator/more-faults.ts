@@ -1,5 +1,18 @@
 import { type Fault, failoverSoon, victim } from './faults.js'
 
+/** For runs from `PAUSES_FROM` on. */
+export const NEWEST_FAULTS: Readonly<Record<string, Fault>> = {
+  /** Holds back writes, and answers everything else. */
+  pauseWrites(world, random) {
+    const { node } = victim(world, random)
+    world.ledger.note(`${node.label} holds back writes`)
+    node.holdsWrites = true
+    world.time.after(random.between(50, 1_500), () => {
+      if (node.holdsWrites) node.resumeWrites()
+    })
+  },
+}
+
 /** For runs of the wider schedule only (`WIDE_FROM`): what came after the first seeds were found. */
 export const MORE_FAULTS: Readonly<Record<string, Fault>> = {
   /** Alive, and every reply late by 0.2 to 2 s. */

@@ -11,7 +11,9 @@ export const WIDE_FROM = 10_000
  * From here on callers also write trains, many writes of one key whose order must hold, and sentinels are never two failovers
  * behind.
  */
-export const NEWEST_FROM = 100_000
+export const TRAINS_FROM = 100_000
+/** And from here on servers may hold back writes. */
+export const PAUSES_FROM = 200_000
 
 export function chooseOptions(random: Random, world: World, wide: boolean): PoolOptions {
   const commandTimeoutMs = random.pick([100, 200, 500, 1_000])

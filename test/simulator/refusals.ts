@@ -1,7 +1,8 @@
 /** Refusals that a node in trouble gives to what it does not execute. */
 export type Trouble = 'LOADING' | 'BUSY' | 'MASTERDOWN' | 'NOREPLICAS' | 'READONLY'
 
-const WRITES = new Set(['SET', 'MSET', 'INCRBY', 'GETSET', 'BLPOP', 'PUBLISH'])
+/** What CLIENT PAUSE … WRITE holds back too. */
+export const WRITES: ReadonlySet<string> = new Set(['SET', 'MSET', 'INCRBY', 'GETSET', 'BLPOP', 'PUBLISH'])
 /** What a server answers in any state, and before anybody has logged in. */
 const ALWAYS = new Set(['HELLO', 'AUTH', 'CLIENT'])
 

@@ -2,7 +2,7 @@ import type { Address } from '../../src/address.js'
 import type { Ledger } from './ledger.js'
 import type { Host, Link, ServerEnd } from './network.js'
 import type { Random } from './random.js'
-import { refusalOf, type Trouble } from './refusals.js'
+import { refusalOf, type Trouble, WRITES } from './refusals.js'
 import type { VirtualTime } from './virtual-time.js'
 import { encode, OK, QUEUED, type Reply, takeCommands } from './wire.js'
 
@@ -26,6 +26,8 @@ export class SimNode {
   trouble: Trouble | undefined
   /** Takes commands and does nothing until it thaws: SIGSTOP, or a script that does not even answer BUSY. */
   frozen = false
+  /** CLIENT PAUSE … WRITE: who sends a write waits, and all that comes after it on that connection. */
+  holdsWrites = false
   /** Chance that a reply is cut in the middle by a reset, or that a connection is reset before or after a command. */
   cutChance = 0
   /** What comes after what was cut: a reset, the end of the stream, or nothing on this connection any more. */
@@ -59,11 +61,17 @@ export class SimNode {
   kill(): void {
     this.host.accept = undefined
     this.frozen = false
+    this.holdsWrites = false
     for (const client of [...this.clients]) client.reset()
   }
 
   thaw(): void {
     this.frozen = false
+    for (const client of [...this.clients]) client.work()
+  }
+
+  resumeWrites(): void {
+    this.holdsWrites = false
     for (const client of [...this.clients]) client.work()
   }
 
@@ -135,8 +143,9 @@ export class NodeClient implements ServerEnd {
     const { random } = this.#parts
     let cut = false
     while (!this.#node.frozen && this.#blocked === undefined && !this.#gone && !this.#mute) {
-      const words = this.#inbox.shift()
-      if (words === undefined) break
+      const [words] = this.#inbox
+      if (words === undefined || (this.#node.holdsWrites && this.#isWrite(words))) break
+      this.#inbox.shift()
       cut = this.#node.cutChance > 0 && random.chance(this.#node.cutChance)
       // Before it has run, after it has run, or in the middle of its reply.
       const how = cut ? random.int(0, 2) : -1
@@ -152,6 +161,12 @@ export class NodeClient implements ServerEnd {
       this.#send(reply, reply instanceof Error ? words[2] : undefined)
     }
     if (cut) this.#cut()
+  }
+
+  #isWrite([word = '']: readonly string[]): boolean {
+    const verb = word.toUpperCase()
+    if (verb === 'EXEC') return this.#queue?.some((queued) => this.#isWrite(queued)) === true
+    return WRITES.has(verb)
   }
 
   #cut(): void {

@@ -5,7 +5,7 @@ import { breakThings } from './faults.js'
 import { Invariants } from './invariants.js'
 import { Ledger } from './ledger.js'
 import { SimNetwork } from './network.js'
-import { chooseOptions, NEWEST_FROM, WIDE_FROM } from './options.js'
+import { chooseOptions, TRAINS_FROM, WIDE_FROM } from './options.js'
 import { Random } from './random.js'
 import { VirtualTime } from './virtual-time.js'
 import { Workload } from './workload.js'
@@ -91,6 +91,7 @@ interface SimulationParts {
 }
 
 class Simulation {
+  readonly #seed: number
   readonly #wide: boolean
   readonly #random: Random
   readonly #time: VirtualTime
@@ -109,7 +110,8 @@ class Simulation {
     this.#time = time
     this.#ledger = ledger
     this.#network = network
-    this.#world = new World(time, random.fork(), network, ledger, seed >= NEWEST_FROM)
+    this.#world = new World(time, random.fork(), network, ledger, seed >= TRAINS_FROM)
+    this.#seed = seed
     this.#wide = seed >= WIDE_FROM
     this.#options = chooseOptions(random, this.#world, this.#wide)
     const options = this.#options
@@ -123,7 +125,7 @@ class Simulation {
       acquireTimeoutMs: options.pool!.acquireTimeoutMs!,
       slackMs: 3 * Math.max(5, commandTimeoutMs / 10) + 10,
       retryAlways: retry === 'always' && !sabotage,
-      trains: seed >= NEWEST_FROM,
+      trains: seed >= TRAINS_FROM,
       keepsOrder: sharedConnections === 1 && retry !== 'always',
     })
     const byName = new Map(this.#world.shards.map((shard, i) => [shard.name, i]))
@@ -137,7 +139,7 @@ class Simulation {
     const connected = this.#connect()
     await this.#until(() => this.#pool.isOpen, 100)
     const callers = Array.from({ length: this.#random.int(2, 6) }, () => this.#load.work())
-    breakThings(this.#world, this.#random.fork(), end, this.#wide)
+    breakThings(this.#world, this.#random.fork(), end, this.#seed)
     const restless = this.#random.chance(this.#wide ? 0.5 : 0.3) ? this.#openAndClose(end) : undefined
     await this.#until(() => false, end)
     this.#world.heal()

@@ -210,6 +210,7 @@ export class World {
     node.replyMs = 0
     if (!node.up) this.restart(shard, node)
     node.thaw()
+    if (node.holdsWrites) node.resumeWrites()
   }
 
   /** Comes back empty: as a replica if another one is master by now. */
