@@ -65,7 +65,9 @@ export class Assembly {
       const source = new CustomSource({ ...proof, resolver: settings.resolver, connectionName, onError })
       this.#source = source
       this.#watchResolver = () =>
-        source.watch([...this.#byName.keys()], (name) => this.#byName.get(name)?.trigger({ reason: 'switch-master' }))
+        source.watch([...this.#byName.keys()], (name) =>
+          this.#byName.get(name)?.trigger({ reason: 'switch-master', asksAnew: true }),
+        )
     } else {
       const addresses = new Map(settings.masters.map(({ name, address }) => [name, settings.mapAddress(address!)]))
       this.#source = new StaticSource({ ...proof, addresses, connectionName })

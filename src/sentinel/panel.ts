@@ -145,9 +145,12 @@ export class SentinelPanel {
         const replies = await this.#ask(entry, commands, request).catch(() => [])
         const named = readMasterAddress(replies[0])
         const master = readInstance(replies[1])
+        const inProgress = master?.flags.has('failover_in_progress')
+        // Only while a failover goes on does a sentinel have two words for who is the master.
+        const contradicts = named && master && inProgress === false && !sameAddress(named, master.address)
         return {
-          named: named ? mapAddress(named) : undefined,
-          inProgress: master?.flags.has('failover_in_progress'),
+          named: named && !contradicts ? mapAddress(named) : undefined,
+          inProgress,
           configEpoch: master?.configEpoch,
           replicas: readInstances(replies[2])?.map((info) => mapAddress(info.address)),
         }

@@ -53,6 +53,10 @@ export async function askSelection(
   const witness = views.find(convinces)
   if (witness === undefined) return { answer: complete ? false : undefined, named: false, epoch: undefined }
   const named = names(witness)
+  // Another node in a later epoch was voted for later.
+  const isOutdone = ({ named: other, configEpoch }: FailoverView) =>
+    other !== undefined && !sameAddress(other, candidate) && (configEpoch ?? 0) > (witness.configEpoch ?? 0)
+  if (named && views.some(isOutdone)) return UNSEEN
   // One that names the candidate already says the epoch of the new configuration, which is one later.
   const { configEpoch: epoch } = witness
   return { answer: true, named, epoch: epoch === undefined ? undefined : epoch - (named ? 1 : 0) }

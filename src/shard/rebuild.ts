@@ -17,6 +17,8 @@ export interface Trigger {
   readonly candidate?: Address | undefined
   /** The master that the candidate is to replace, as the message said. */
   readonly replaces?: Address | undefined
+  /** The source says that something has changed, and not what: an attempt under way may have asked it before. */
+  readonly asksAnew?: boolean | undefined
   /** Longest time to follow the candidate, in ms. */
   readonly followMs?: number | undefined
 }
@@ -75,6 +77,10 @@ export class Rebuilder {
       void this.#run(trigger, abort.signal)
       return
     }
+    if (trigger.asksAnew === true) {
+      this.#newer ??= trigger
+      return
+    }
     const news = trigger.candidate ?? trigger.hint
     const known = running.trigger.candidate ?? running.trigger.hint
     if (news === undefined || (known !== undefined && sameAddress(news, known))) return
@@ -129,7 +135,8 @@ export class Rebuilder {
         this.#attempt = undefined
         if (this.#settings.onVerified(outcome, trigger, startedAt)) this.#foundAt = performance.now()
         const news = newer?.candidate ?? newer?.hint
-        if (newer !== undefined && news !== undefined && !sameAddress(news, outcome.address)) this.trigger(newer)
+        const isNew = news === undefined ? newer?.asksAnew === true : !sameAddress(news, outcome.address)
+        if (newer !== undefined && isNew) this.trigger(newer)
         return
       }
       if (newer !== undefined) {

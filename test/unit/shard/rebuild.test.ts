@@ -46,6 +46,23 @@ describe('rebuild: one run at a time', () => {
     assert.equal(unit.running, false)
   })
 
+  it('a source that tells of a change while it is being asked is asked again: its answer may be from before', async () => {
+    const { unit, source, verified, asked } = rebuilder()
+    unit.trigger({ reason: 'connect' })
+    unit.trigger({ reason: 'switch-master', asksAnew: true })
+    unit.trigger({ reason: 'switch-master', asksAnew: true })
+    source.last.found(A)
+    await asked(2)
+    source.last.found(B)
+    await turn()
+    assert.deepEqual(
+      verified.map(({ master }) => master.address),
+      [A, B],
+    )
+    assert.equal(source.questions.length, 2)
+    assert.equal(unit.running, false)
+  })
+
   it('the same hint told again changes nothing', async () => {
     const { unit, source } = rebuilder()
     for (let i = 0; i < 3; i++) unit.trigger({ reason: 'switch-master', hint: B })
