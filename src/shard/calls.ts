@@ -159,7 +159,8 @@ export class Calls {
       ticket.sentOn = 'elsewhere'
       return true
     }
-    return { profile, ack, typeMapping, deadline, onSent }
+    const overdue = () => this.#ends.timedOut(profile, options, 'not-sent')
+    return { profile, ack, typeMapping, deadline, onSent, overdue }
   }
 
   /**

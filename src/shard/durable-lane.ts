@@ -26,6 +26,8 @@ export interface DurableRequest {
   readonly deadline: number
   /** Told when it goes out: from then on it may have run. False: its caller has gone, and it must not run any more. */
   readonly onSent: () => boolean
+  /** Makes the error of one that found no time to be sent. */
+  readonly overdue: () => Error
 }
 
 interface DurableWrite extends DurableRequest {
@@ -110,12 +112,15 @@ export class DurableLane {
 
   /**
    * The writes that go out together next: those that have the time to wait for what they ask for. Others go alone, so
-   * that nobody's wait is cut short by somebody in a hurry. Those whose callers have been told meanwhile, or will be before
-   * an answer can come, are let go: they are not sent.
+   * that nobody's wait is cut short by somebody in a hurry. Those for whom an answer would come too late are not sent.
    */
   #next(queue: DurableWrite[]): DurableWrite[] {
     const now = performance.now()
-    const alive = queue.filter((write) => write.sendBy > now)
+    const alive: DurableWrite[] = []
+    for (const write of queue) {
+      if (write.sendBy > now) alive.push(write)
+      else write.reject(write.overdue())
+    }
     this.#waiting -= queue.length
     const batch = this.#cut(alive, now)
     queue.splice(0, queue.length, ...alive.slice(batch))

@@ -12,7 +12,7 @@ export const WIDE_FROM = 10_000
  * behind.
  */
 export const TRAINS_FROM = 100_000
-/** And from here on servers may hold back writes. */
+/** And from here on servers may hold back writes, and one failover does not follow another at once. */
 export const PAUSES_FROM = 200_000
 
 export function chooseOptions(random: Random, world: World, wide: boolean): PoolOptions {

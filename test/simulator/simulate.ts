@@ -5,7 +5,7 @@ import { breakThings } from './faults.js'
 import { Invariants } from './invariants.js'
 import { Ledger } from './ledger.js'
 import { SimNetwork } from './network.js'
-import { chooseOptions, TRAINS_FROM, WIDE_FROM } from './options.js'
+import { chooseOptions, PAUSES_FROM, TRAINS_FROM, WIDE_FROM } from './options.js'
 import { Random } from './random.js'
 import { VirtualTime } from './virtual-time.js'
 import { Workload } from './workload.js'
@@ -110,7 +110,10 @@ class Simulation {
     this.#time = time
     this.#ledger = ledger
     this.#network = network
-    this.#world = new World(time, random.fork(), network, ledger, seed >= TRAINS_FROM)
+    this.#world = new World(time, random.fork(), network, ledger, {
+      greetings: seed >= TRAINS_FROM,
+      leastGapMs: seed >= PAUSES_FROM ? 400 : 0,
+    })
     this.#seed = seed
     this.#wide = seed >= WIDE_FROM
     this.#options = chooseOptions(random, this.#world, this.#wide)

@@ -12,10 +12,19 @@ export interface SimShard {
   epoch: number
   /** When the last promotion, or the last loss of a data set, was. */
   changedAt: number
+  /** When the last promotion was. */
+  promotedAt: number
   failingOver: boolean
 }
 
 const HOST = '127.0.0.1'
+
+export interface Realism {
+  /** Sentinels greet each other every 2 s, and no failover follows another faster: none of them is two failovers behind. */
+  readonly greetings: boolean
+  /** Between a promotion and the next failover of the same shard: a sentinel takes seconds for one. */
+  readonly leastGapMs: number
+}
 
 /** The servers of one run, and the story of their failovers as Sentinel would tell it. */
 export class World {
@@ -29,14 +38,18 @@ export class World {
   /** No new faults, and what still comes of old ones comes soon. */
   healing = false
   readonly #greetings: boolean
+  readonly #leastGapMs: number
   readonly #byPort: ReadonlyMap<number, SimNode>
 
-  /**
-   * `greetings`: sentinels greet each other every 2 s, and no failover follows another faster, so that none of them is two
-   * failovers behind.
-   */
-  constructor(time: VirtualTime, random: Random, network: SimNetwork, ledger: Ledger, greetings: boolean) {
+  constructor(
+    time: VirtualTime,
+    random: Random,
+    network: SimNetwork,
+    ledger: Ledger,
+    { greetings, leastGapMs }: Realism,
+  ) {
     this.#greetings = greetings
+    this.#leastGapMs = leastGapMs
     this.time = time
     this.random = random
     this.network = network
@@ -66,7 +79,7 @@ export class World {
    * sentinel learns of it in its own time. Sometimes it is announced and comes to nothing.
    */
   failover(shard: SimShard): void {
-    if (shard.failingOver) return
+    if (shard.failingOver || this.time.now - shard.promotedAt < this.#leastGapMs) return
     const isFit = (node: SimNode) => node.role === 'slave' && node.up && !node.frozen && !node.host.blackhole
     const candidates = shard.nodes.filter(isFit)
     if (candidates.length === 0) return
@@ -142,7 +155,8 @@ export class World {
   #promote(shard: SimShard, next: SimNode, leader: SimSentinel, about: string): void {
     const { random, time } = this
     const old = shard.master
-    if (!next.up) {
+    // Another one was faster.
+    if (!next.up || time.now - shard.promotedAt < this.#leastGapMs) {
       shard.failingOver = false
       return
     }
@@ -150,6 +164,7 @@ export class World {
     shard.epoch++
     shard.master = next
     shard.changedAt = time.now
+    shard.promotedAt = time.now
     next.role = 'master'
     next.epoch = shard.epoch
     next.trouble = undefined
@@ -237,6 +252,14 @@ export class World {
     })
     const master = nodes[0]!
     master.replicas = nodes.slice(1)
-    return { name: `s${index}`, nodes, master, epoch: 0, changedAt: 0, failingOver: false }
+    return {
+      name: `s${index}`,
+      nodes,
+      master,
+      epoch: 0,
+      changedAt: 0,
+      promotedAt: Number.NEGATIVE_INFINITY,
+      failingOver: false,
+    }
   }
 }

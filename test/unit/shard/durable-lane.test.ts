@@ -43,6 +43,7 @@ function lane(settings: { maxWaiting?: number } = {}) {
     typeMapping: undefined,
     deadline: performance.now() + leftMs,
     onSent: () => true,
+    overdue: () => new Error('no time left'),
   })
   const write = (leftMs: number, timeoutMs = 200) => durable.write(['SET', 'k', 'v'], request(leftMs, timeoutMs))
   return {
@@ -92,15 +93,15 @@ describe('durable lane', () => {
     assert.ok(Math.min(...waits) <= 50)
   })
 
-  it('lets go of those whose time is over before they went out', async () => {
+  it('tells those whose time is over before they went out, or who would have an answer too late, and sends none of them', async () => {
     const { stub, state, write, openUp } = lane()
     state.open = false
     void write(1_000).catch(() => {})
     await turn()
-    void write(5).catch(() => {})
+    const late = [5, 35].map((leftMs) => assert.rejects(write(leftMs), /no time left/))
     await new Promise((resolve) => setTimeout(resolve, 20))
     openUp()
-    await turn()
+    await Promise.all(late)
     await turn()
     assert.deepEqual(stub.sent, ['SET', 'WAIT'])
   })
