@@ -123,7 +123,8 @@ export class DurableLane {
     }
     this.#waiting -= queue.length
     const batch = this.#cut(alive, now)
-    queue.splice(0, queue.length, ...alive.slice(batch))
+    queue.length = 0
+    for (const write of alive.slice(batch)) queue.push(write)
     this.#waiting += queue.length
     return alive.slice(0, batch)
   }
