@@ -32,6 +32,8 @@ const AT_HAND_MS = 100
  * waits for it.
  */
 const SWEEP_MS = 5_000
+/** After a change of master nothing is refilled for so long, in ms: leases come on demand. */
+const CALM_MS = 1_000
 /** One that was idle for longer must answer a PING within this, in ms. */
 const CHECK_TIMEOUT_MS = 300
 
@@ -210,6 +212,8 @@ export class ShardConnections {
 
   /** Closes every socket of an older generation now, idle or borrowed; the records follow at borrow, return or eviction. */
   retire(cause: Error): void {
+    // The new master has all shared connections coming in: the refill up to `min` is not added to that.
+    this.#sweptAt = Math.max(this.#sweptAt, performance.now() + CALM_MS)
     for (const slot of this.#slots) {
       if (slot.generation !== this.#settings.generation()) slot.connection?.destroy(cause)
     }
